@@ -1,0 +1,3 @@
+module terraform-provider-proxmox
+
+go 1.26.0
