@@ -1,0 +1,6 @@
+package pvelab
+
+// Counters count requests, connections and bytes.
+type Counters struct{}
+
+func newCounters() *Counters { return &Counters{} }

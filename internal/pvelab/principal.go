@@ -1,0 +1,21 @@
+package pvelab
+
+// principal is who asks.
+type principal struct {
+	// user is user@realm, "" for nobody.
+	user string
+	// token is the full token id user@realm!name, "" for a ticket.
+	token string
+	// csrf is false where a ticket came without a valid prevention token.
+	csrf bool
+}
+
+// id is how permission checks and tasks name the principal.
+func (p principal) id() string {
+	if p.token != "" {
+		return p.token
+	}
+	return p.user
+}
+
+type tokenSecret struct{ id, secret string }
