@@ -1,9 +1,10 @@
 #!/bin/sh
-# Generates docs/ from the provider's schema, templates/ and examples/. The
-# schema comes from the CLI that scripts/terraform-cli.sh chooses, and nothing
-# is downloaded.
+# Generates docs/, or the folder given, from the provider's schema, templates/
+# and examples/. The schema comes from the CLI that scripts/terraform-cli.sh
+# chooses, and nothing is downloaded.
 set -eu
 
+website=${1:-docs}
 cd "$(dirname -- "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -33,4 +34,4 @@ cli=$(scripts/terraform-cli.sh)
 	"$cli" providers schema -json >"$work/schema.json")
 go tool -modfile=tools/go.mod tfplugindocs generate \
 	--provider-name proxmox --rendered-provider-name 'Proxmox VE' \
-	--providers-schema "$work/schema.json"
+	--providers-schema "$work/schema.json" --rendered-website-dir "$website"
