@@ -38,7 +38,7 @@ var arrows = map[string][]string{
 	"proxmox":     {},
 	"pvelab":      {},
 	"acctest":     {"provider", "framework", "proxmox", "pvelab"},
-	"demo":        {"pvelab", "proxmox"},
+	"demo":        {"acctest", "pvelab", "proxmox"},
 }
 
 // withoutTerraform are the layers that know no Terraform.
