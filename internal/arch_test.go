@@ -110,7 +110,7 @@ func TestSourceAddress(t *testing.T) {
 
 	_, want, _ := strings.Cut(provider.Address, "/")
 	seen := 0
-	for _, file := range filesMatching(t, regexp.MustCompile(`\.(tf|md|tmpl)$`)) {
+	for _, file := range filesMatching(t, regexp.MustCompile(`\.(tf|md|tmpl|go)$`)) {
 		lines := bufio.NewScanner(bytes.NewReader(read(t, file)))
 		for lines.Scan() {
 			match := sourceAddress.FindStringSubmatch(lines.Text())
