@@ -1,0 +1,81 @@
+package proxmox
+
+// Disk is a "scsiN", "virtioN", "sataN", "ideN", "efidisk0", "tpmstate0" or
+// "unusedN" of a VM. Pointers are optional: nil means that the property string
+// does not mention the key, and PVE's default holds.
+type Disk struct {
+	Props
+
+	// Volume is the volume's id ("local-lvm:vm-100-disk-0"), "storage:size" for
+	// a new one (size in GiB), "none" for an empty drive.
+	Volume string `pve:"file,default"`
+	// Size is what PVE knows the volume to hold; it is ignored on a new one.
+	Size      *Size   `pve:"size"`
+	Media     *string `pve:"media"`
+	Format    *string `pve:"format"`
+	Cache     *string `pve:"cache"`
+	AIO       *string `pve:"aio"`
+	Discard   *OnOff  `pve:"discard"`
+	SSD       *bool   `pve:"ssd"`
+	IOThread  *bool   `pve:"iothread"`
+	Backup    *bool   `pve:"backup"`
+	Replicate *bool   `pve:"replicate"`
+	ReadOnly  *bool   `pve:"ro"`
+	Shared    *bool   `pve:"shared"`
+	Serial    *string `pve:"serial"`
+	// Limits: IOPS in operations per second, MBps in MB per second. A burst
+	// (…Max) needs its base value beside it.
+	IOPSRead     *int     `pve:"iops_rd"`
+	IOPSWrite    *int     `pve:"iops_wr"`
+	IOPSReadMax  *int     `pve:"iops_rd_max"`
+	IOPSWriteMax *int     `pve:"iops_wr_max"`
+	MBpsRead     *float64 `pve:"mbps_rd"`
+	MBpsWrite    *float64 `pve:"mbps_wr"`
+	MBpsReadMax  *float64 `pve:"mbps_rd_max"`
+	MBpsWriteMax *float64 `pve:"mbps_wr_max"`
+}
+
+// ParseDisk reads a drive's property string.
+func ParseDisk(s string) (Disk, error) {
+	var d Disk
+	err := UnmarshalProps(s, &d)
+	return d, err
+}
+
+func (d Disk) String() string { s, _ := MarshalProps(d); return s }
+
+// IsCDROM reports whether the drive is a CD-ROM, cloud-init drives included.
+func (d Disk) IsCDROM() bool { return d.Media != nil && *d.Media == "cdrom" }
+
+// IsCloudInit reports whether the drive is the one that PVE generates for
+// cloud-init.
+func (d Disk) IsCloudInit() bool { return false }
+
+// Storage is the storage that holds the volume, "" for none.
+func (d Disk) Storage() string { return "" }
+
+// NIC is a "netN" of a VM.
+type NIC struct {
+	Props
+
+	Model string `pve:"model,default"`
+	// MAC is what PVE writes as the value of the model ("virtio=BC:24:…").
+	MAC      *string  `pve:"macaddr"`
+	Bridge   *string  `pve:"bridge"`
+	Tag      *int     `pve:"tag"`
+	Trunks   *string  `pve:"trunks"`
+	Firewall *bool    `pve:"firewall"`
+	LinkDown *bool    `pve:"link_down"`
+	MTU      *int     `pve:"mtu"`
+	Queues   *int     `pve:"queues"`
+	Rate     *float64 `pve:"rate"`
+}
+
+// ParseNIC reads a network device's property string.
+func ParseNIC(s string) (NIC, error) {
+	var n NIC
+	err := UnmarshalProps(s, &n)
+	return n, err
+}
+
+func (n NIC) String() string { s, _ := MarshalProps(n); return s }
