@@ -1,0 +1,177 @@
+package framework
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"terraform-provider-proxmox/internal/proxmox"
+)
+
+// explanation is what a user needs to know of an error.
+type explanation struct {
+	// cause is the reason in a few words, for the summary.
+	cause string
+	// said is what the client or PVE says about it; the error's own text when
+	// it is empty.
+	said string
+	// remedy says what to do, and may be empty.
+	remedy string
+}
+
+// explain finds the cause of an error. The first that matches is the most
+// particular one.
+func explain(err error) explanation {
+	for _, find := range []func(error) (explanation, bool){
+		interrupted, lostAnswer, connection, refused, conflict, missing,
+	} {
+		if e, ok := find(err); ok {
+			e.said = withLog(err, e.said)
+			return e
+		}
+	}
+	return explanation{said: withLog(err, "")}
+}
+
+// withLog appends to what is said of a failed task the end of its log.
+func withLog(err error, said string) string {
+	if said == "" {
+		said = err.Error()
+	}
+	var task *proxmox.TaskError
+	if !errors.As(err, &task) || len(task.LogTail) == 0 {
+		return said
+	}
+	return fmt.Sprintf("%s\n\nThe end of the task's log (%s):\n  %s", said, task.UPID, strings.Join(task.LogTail, "\n  "))
+}
+
+func interrupted(err error) (explanation, bool) {
+	var wait *proxmox.InterruptedError
+	if !errors.As(err, &wait) {
+		return explanation{}, false
+	}
+	return explanation{
+		cause: "the wait ended before Proxmox VE did",
+		said:  fmt.Sprintf("The task %s may still be running: %v.", wait.UPID, wait.Err),
+		remedy: "Nothing is lost: the task goes on in Proxmox VE, and the next apply looks at how it ended. " +
+			"If it was the deadline that ended the wait, give the operation more time in the resource's timeouts.",
+	}, true
+}
+
+func lostAnswer(err error) (explanation, bool) {
+	var lost *proxmox.LostAnswerError
+	if !errors.As(err, &lost) {
+		return explanation{}, false
+	}
+	return explanation{
+		cause: "Proxmox VE's answer was lost",
+		said:  fmt.Sprintf("%s %s was sent, but the connection ended before the answer: %v.", lost.Method, lost.Path, lost.Err),
+		remedy: "It may or may not have been done. The next plan shows which; " +
+			"apply again once the node can be reached.",
+	}, true
+}
+
+// connection explains what kept the client from getting an answer at all.
+func connection(err error) (explanation, bool) {
+	if e, ok := certificate(err); ok {
+		return e, true
+	}
+	if !proxmox.IsUnavailable(err) {
+		return explanation{}, false
+	}
+	return explanation{
+		cause: "the node cannot be reached",
+		remedy: "Nothing is known about what is on it, so the state is left as it was. Check that the endpoint is right, that the node is up " +
+			"and that port 8006 is open from here; fallback_endpoints names further nodes to ask.",
+	}, true
+}
+
+// refused explains why the token may not do it.
+func refused(err error) (explanation, bool) {
+	if proxmox.IsUnauthorized(err) {
+		return explanation{
+			cause: "the API token is not accepted",
+			remedy: "The token was deleted or has expired, its secret was issued anew, or the id names another token or realm. " +
+				"Check token_id (user@realm!name), list the tokens with `pveum user token list <user>@<realm>`, and give the secret that belongs to it.",
+		}, true
+	}
+	if !proxmox.IsPermission(err) {
+		return explanation{}, false
+	}
+	where, privileges, known := proxmox.PermissionOf(err)
+	if !known {
+		return explanation{cause: "the API token lacks a privilege", remedy: separation}, true
+	}
+	names := strings.Join(privileges, " or ")
+	return explanation{
+		cause: fmt.Sprintf("the API token lacks %s on %s", names, where),
+		remedy: fmt.Sprintf("Give it a role that holds %s, for example:\n"+
+			"  pveum role add Terraform --privs %q\n"+
+			"  pveum acl modify %s --tokens '<user>@<realm>!<name>' --roles Terraform\n\n%s%s",
+			names, privileges[0], where, privilegeHint(privileges), separation),
+	}, true
+}
+
+// separation is what surprises most about tokens.
+const separation = "A token with privilege separation has no rights of its own user: it holds only what is granted to the token itself, " +
+	"and never more than the user holds too."
+
+// privilegeHint tells what is known of privileges that are asked for where one
+// would not expect it.
+func privilegeHint(privileges []string) string {
+	switch {
+	case slices.Contains(privileges, "SDN.Use"):
+		return "SDN.Use is what attaching a guest to a bridge needs; every local bridge lies under /sdn/zones/localnetwork.\n\n"
+	case slices.Contains(privileges, "Datastore.Allocate"):
+		return "Deleting a file such as an ISO image needs Datastore.Allocate; Datastore.AllocateSpace, which is enough to upload it, is not.\n\n"
+	case slices.Contains(privileges, "VM.Audit"):
+		return "Rights that come from a pool end when the guest leaves the pool.\n\n"
+	default:
+		return ""
+	}
+}
+
+// conflict explains what somebody else did or is doing.
+func conflict(err error) (explanation, bool) {
+	switch {
+	case proxmox.IsDigestMismatch(err):
+		return explanation{
+			cause:  "somebody changed it meanwhile",
+			remedy: "Nothing was written. Apply again: the plan then shows what is there now.",
+		}, true
+	case proxmox.IsLockTimeout(err):
+		return explanation{
+			cause:  "another operation held the lock too long",
+			remedy: "Nothing was begun. Apply again; if it happens often, lower limits.tasks_per_storage or -parallelism.",
+		}, true
+	case proxmox.IsLocked(err):
+		return explanation{
+			cause: "the guest is locked by another operation",
+			remedy: "A backup, clone, migration or snapshot is at work on it. Apply again when it has ended. " +
+				"A lock that a crash left behind is removed on the node with `qm unlock <vmid>`.",
+		}, true
+	case proxmox.IsExists(err):
+		return explanation{
+			cause:  "it exists already and is not the provider's own",
+			remedy: "What exists is never taken over. Choose another id or name, or import it if it is meant to be managed here.",
+		}, true
+	default:
+		return explanation{}, false
+	}
+}
+
+// missing explains what PVE does not have.
+func missing(err error) (explanation, bool) {
+	switch {
+	case proxmox.IsNotImplemented(err):
+		return explanation{
+			cause:  "this version of Proxmox VE does not know the call",
+			remedy: "The provider needs Proxmox VE 8.4 or 9.",
+		}, true
+	case proxmox.IsNotFound(err):
+		return explanation{cause: "it does not exist"}, true
+	default:
+		return explanation{}, false
+	}
+}
