@@ -25,6 +25,8 @@ type ProviderData struct {
 	Defaults Defaults
 	// Timeouts apply where a resource sets none.
 	Timeouts Timeouts
+	// FenceScope lists what may be fenced though it is not the provider's own.
+	FenceScope FenceScope
 }
 
 // Defaults are the provider's defaults; an empty text means none.
@@ -33,6 +35,13 @@ type Defaults struct {
 	Storage string
 	Bridge  string
 	Pool    string
+}
+
+// FenceScope lists the guests and nodes that fencing may reach. Its zero value
+// lists none.
+type FenceScope struct {
+	VMIDs []int
+	Nodes []string
 }
 
 // Timeouts bound a resource's operations.

@@ -1,0 +1,229 @@
+package provider
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/proxmox"
+)
+
+// options turns the settings into the client's options. What is wrong in
+// itself is reported here; what the client does not accept, by addErrors.
+func (s *settings) options(diags *diag.Diagnostics) proxmox.Options {
+	options := proxmox.Options{
+		Endpoint:          s.endpoint.value,
+		FallbackEndpoints: list(s.fallbackEndpoints.value),
+		TokenID:           s.tokenID.value,
+		TokenSecret:       s.tokenSecret.value,
+		TokenSecretFile:   s.tokenSecretFile.value,
+		CAFile:            s.caFile.value,
+		CAPEM:             []byte(s.caPEM.value),
+		Fingerprint:       s.fingerprint.value,
+		Insecure:          s.readInsecure(diags),
+		Cluster:           s.cluster.value,
+		VMIDRange:         s.readRange(diags),
+		Limits:            s.readLimits(),
+	}
+	s.splitToken(&options, diags)
+	return options
+}
+
+// splitToken takes id and secret out of the one text that holds both.
+func (s *settings) splitToken(options *proxmox.Options, diags *diag.Diagnostics) {
+	if !s.token.given() {
+		return
+	}
+	for _, other := range []*setting{s.tokenID, s.tokenSecret, s.tokenSecretFile} {
+		if other.given() {
+			s.token.fail(diags, fmt.Sprintf("%s holds the token's id and secret, and %s is set too. Keep one of the two forms.", s.token.name(), other.name()))
+			return
+		}
+	}
+	id, secret, err := proxmox.SplitToken(s.token.value)
+	if err != nil {
+		s.token.fail(diags, err.Error())
+		return
+	}
+	options.TokenID, options.TokenSecret = id, secret
+}
+
+func (s *settings) readInsecure(diags *diag.Diagnostics) bool {
+	if !s.insecure.given() {
+		return false
+	}
+	insecure, err := strconv.ParseBool(s.insecure.value)
+	if err != nil {
+		s.insecure.fail(diags, fmt.Sprintf("must be true or false; %q is neither", s.insecure.value))
+	}
+	return insecure
+}
+
+func (s *settings) readRange(diags *diag.Diagnostics) proxmox.VMIDRange {
+	if !s.vmidRange.given() {
+		return proxmox.VMIDRange{}
+	}
+	first, last, _ := strings.Cut(s.vmidRange.value, "-")
+	from, errFrom := strconv.Atoi(strings.TrimSpace(first))
+	to, errTo := strconv.Atoi(strings.TrimSpace(last))
+	if errFrom != nil || errTo != nil {
+		s.vmidRange.fail(diags, fmt.Sprintf("must be the first and the last id with a hyphen between them, such as 20000-20999; %q is not", s.vmidRange.value))
+		return proxmox.VMIDRange{}
+	}
+	return proxmox.VMIDRange{First: from, Last: to}
+}
+
+func (s *settings) readLimits() proxmox.Limits {
+	limits := s.config.Limits
+	if limits == nil {
+		return proxmox.Limits{}
+	}
+	return proxmox.Limits{
+		Requests:        number(limits.Requests),
+		TasksPerNode:    number(limits.TasksPerNode),
+		TasksPerStorage: number(limits.TasksPerStorage),
+	}
+}
+
+func (s *settings) defaults() framework.Defaults {
+	return framework.Defaults{
+		Node:    s.node.value,
+		Storage: s.storage.value,
+		Bridge:  s.bridge.value,
+		Pool:    s.pool.value,
+	}
+}
+
+func (s *settings) fenceScope() framework.FenceScope {
+	scope := framework.FenceScope{}
+	if s.config.FenceScope == nil {
+		return scope
+	}
+	for _, vmid := range s.config.FenceScope.VMIDs {
+		scope.VMIDs = append(scope.VMIDs, int(vmid))
+	}
+	scope.Nodes = s.config.FenceScope.Nodes
+	return scope
+}
+
+// timeouts replaces the defaults that the provider block overrides. The texts
+// have passed the schema's validators.
+func (s *settings) timeouts() framework.Timeouts {
+	timeouts := framework.DefaultTimeouts()
+	given := s.config.Timeouts
+	if given == nil {
+		return timeouts
+	}
+	for _, t := range []struct {
+		text *string
+		into *time.Duration
+	}{
+		{given.Create, &timeouts.Create},
+		{given.Read, &timeouts.Read},
+		{given.Update, &timeouts.Update},
+		{given.Delete, &timeouts.Delete},
+	} {
+		if t.text == nil {
+			continue
+		}
+		if duration, err := time.ParseDuration(*t.text); err == nil {
+			*t.into = duration
+		}
+	}
+	return timeouts
+}
+
+// addErrors reports every option that the client does not accept, at the
+// attribute that it came from.
+func (s *settings) addErrors(err error, diags *diag.Diagnostics) {
+	for _, single := range split(err) {
+		var option *proxmox.OptionError
+		if !errors.As(single, &option) {
+			framework.AddError(diags, "configure the provider", single)
+			continue
+		}
+		from := s.byField(option.Field)
+		if from == nil {
+			framework.AddError(diags, "configure the provider", single)
+			continue
+		}
+		from.fail(diags, option.Problem)
+	}
+}
+
+// byField finds the setting behind a field of [proxmox.Options].
+func (s *settings) byField(field string) *setting {
+	if s.token.given() && (field == "TokenID" || field == "TokenSecret") {
+		return s.token
+	}
+	return map[string]*setting{
+		"Endpoint":          s.endpoint,
+		"FallbackEndpoints": s.fallbackEndpoints,
+		"TokenID":           s.tokenID,
+		"TokenSecret":       s.tokenSecret,
+		"TokenSecretFile":   s.tokenSecretFile,
+		"CAPEM":             s.caPEM,
+		"CAFile":            s.caFile,
+		"Fingerprint":       s.fingerprint,
+		"Insecure":          s.insecure,
+		"Cluster":           s.cluster,
+		"VMIDRange":         s.vmidRange,
+		"Limits":            s.limits,
+	}[field]
+}
+
+// fail reports what is wrong with the setting, once, and says where its value
+// came from.
+func (s *setting) fail(diags *diag.Diagnostics, problem string) {
+	if s.wrong {
+		return
+	}
+	s.wrong = true
+	detail := fmt.Sprintf("%s: %s.", s.name(), strings.TrimSuffix(problem, "."))
+	switch {
+	case s.fromEnv:
+		detail += fmt.Sprintf("\n\nThe value comes from the environment variable %s, which stands in for the attribute %s.", s.env, s.at)
+	case !s.given() && s.env != "":
+		detail += fmt.Sprintf("\n\nSet it in the provider block, or %s in the environment.", s.env)
+	}
+	diags.AddAttributeError(s.at, "Invalid provider configuration", detail)
+}
+
+// split undoes errors.Join.
+func split(err error) []error {
+	if err == nil {
+		return nil
+	}
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // The joined errors themselves are wanted, not one in the chain.
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	for _, single := range joined.Unwrap() {
+		all = append(all, split(single)...)
+	}
+	return all
+}
+
+// list splits a text at its commas.
+func list(text string) []string {
+	var items []string
+	for item := range strings.SplitSeq(text, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}
+
+func number(value *int64) int {
+	if value == nil {
+		return 0
+	}
+	return int(*value)
+}
