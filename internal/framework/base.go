@@ -63,3 +63,9 @@ func providerData(handed any, diags *diag.Diagnostics) *ProviderData {
 	}
 	return data
 }
+
+// WithReadTimeout bounds a read by the provider's timeout. Call cancel when it
+// has ended.
+func (b *DataSourceBase) WithReadTimeout(ctx context.Context) (bounded context.Context, cancel context.CancelFunc) {
+	return context.WithTimeout(ctx, b.Data.Timeouts.Read)
+}

@@ -24,7 +24,7 @@ type explanation struct {
 // particular one.
 func explain(err error) explanation {
 	for _, find := range []func(error) (explanation, bool){
-		interrupted, lostAnswer, connection, refused, conflict, missing,
+		ownership, interrupted, lostAnswer, connection, refused, conflict, missing,
 	} {
 		if e, ok := find(err); ok {
 			e.said = withLog(err, e.said)
@@ -74,17 +74,31 @@ func lostAnswer(err error) (explanation, bool) {
 
 // connection explains what kept the client from getting an answer at all.
 func connection(err error) (explanation, bool) {
-	if e, ok := certificate(err); ok {
-		return e, true
-	}
-	if !proxmox.IsUnavailable(err) {
+	var (
+		certificate *proxmox.TLSError
+		cluster     *proxmox.ClusterMismatchError
+	)
+	switch {
+	case errors.As(err, &certificate):
+		return explanation{
+			cause:  "the node's certificate is not trusted",
+			said:   fmt.Sprintf("%s: %s.", certificate.Endpoint, certificate.Problem),
+			remedy: certificate.Remedy,
+		}, true
+	case errors.As(err, &cluster):
+		return explanation{
+			cause:  "the endpoint belongs to another cluster",
+			remedy: "Nothing was asked of it. Correct endpoint or fallback_endpoints, or cluster if it was renamed.",
+		}, true
+	case proxmox.IsUnavailable(err):
+		return explanation{
+			cause: "the node cannot be reached",
+			remedy: "Nothing is known about what is on it, so the state is left as it was. Check that the endpoint is right, that the node is up " +
+				"and that port 8006 is open from here; fallback_endpoints names further nodes to ask.",
+		}, true
+	default:
 		return explanation{}, false
 	}
-	return explanation{
-		cause: "the node cannot be reached",
-		remedy: "Nothing is known about what is on it, so the state is left as it was. Check that the endpoint is right, that the node is up " +
-			"and that port 8006 is open from here; fallback_endpoints names further nodes to ask.",
-	}, true
 }
 
 // refused explains why the token may not do it.
@@ -101,7 +115,10 @@ func refused(err error) (explanation, bool) {
 	}
 	where, privileges, known := proxmox.PermissionOf(err)
 	if !known {
-		return explanation{cause: "the API token lacks a privilege", remedy: separation}, true
+		return explanation{
+			cause:  "the API token may not do it",
+			remedy: "What only root may do is refused to every API token, even to one of root's.\n\n" + separation,
+		}, true
 	}
 	names := strings.Join(privileges, " or ")
 	return explanation{
@@ -164,6 +181,27 @@ func conflict(err error) (explanation, bool) {
 // missing explains what PVE does not have.
 func missing(err error) (explanation, bool) {
 	switch {
+	case proxmox.IsContentRefused(err):
+		return explanation{
+			cause: "the storage does not hold this kind of content",
+			remedy: "Choose another storage, or allow the content on it: `pvesm set <storage> --content …` sets the whole list. " +
+				"Disks of VMs are images, ISO images iso, container volumes rootdir.",
+		}, true
+	case proxmox.IsNoStorage(err):
+		return explanation{
+			cause:  "the node has no such storage",
+			remedy: "The storage does not exist, is disabled, or is not offered on this node. `pvesm status` on the node shows what is.",
+		}, true
+	case proxmox.IsNoBridge(err):
+		return explanation{
+			cause:  "the node has no such bridge",
+			remedy: "The proxmox_node data source lists a node's bridges. Each node has its own: a guest only starts where its bridge is.",
+		}, true
+	case proxmox.IsNoSpace(err):
+		return explanation{
+			cause:  "the storage is full",
+			remedy: "Free space on it, or choose another one. What was begun is removed by Proxmox VE or shows in the next plan.",
+		}, true
 	case proxmox.IsNotImplemented(err):
 		return explanation{
 			cause:  "this version of Proxmox VE does not know the call",

@@ -1,0 +1,79 @@
+package framework
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"terraform-provider-proxmox/internal/proxmox"
+)
+
+// ownership explains why a guest is left alone.
+func ownership(err error) (explanation, bool) {
+	var refusal *proxmox.OwnershipError
+	if !errors.As(err, &refusal) {
+		return explanation{}, false
+	}
+	return explanation{
+		cause:  standingCause(refusal.Standing),
+		said:   sentence(refusal.Error()),
+		remedy: standingRemedy(refusal),
+	}, true
+}
+
+func standingCause(standing proxmox.Standing) string {
+	switch standing {
+	case proxmox.Damaged:
+		return "the guest's marker is gone"
+	case proxmox.Stub:
+		return "the guest is being cloned or destroyed"
+	case proxmox.Stranger:
+		return "the guest is not the provider's own"
+	case proxmox.Gone:
+		return "the guest does not exist any more"
+	case proxmox.Unreadable:
+		return "the API token may not read the guest"
+	case proxmox.Unreachable:
+		return "the guest's node cannot be reached"
+	case proxmox.OutOfRange:
+		return "the guest lies outside vmid_range"
+	case proxmox.Ours, proxmox.Unfinished:
+	}
+	return "the guest may not be changed"
+}
+
+func standingRemedy(refusal *proxmox.OwnershipError) string {
+	switch refusal.Standing {
+	case proxmox.Damaged:
+		return "Somebody edited the description and deleted the line by which the provider knows its guests. " +
+			"Put the line back into the guest's description (Notes), alone on a line, and apply again."
+	case proxmox.Stub:
+		return "Apply again when that has ended."
+	case proxmox.Stranger:
+		return "Another guest has taken the id, or the marker in its description is another's. Nothing was done to it. " +
+			"The next plan shows the guest that was made here as gone."
+	case proxmox.Gone:
+		return "The next plan shows it as gone."
+	case proxmox.Unreadable:
+		return fmt.Sprintf("Give the token VM.Audit on /vms/%d or on the guest's pool, then apply again. "+
+			"Rights that come from a pool end when the guest leaves the pool.", refusal.VMID)
+	case proxmox.Unreachable:
+		return "Nothing is known about it until the node is back, so its state is kept as it was. Apply again then."
+	case proxmox.OutOfRange:
+		return "Nothing outside vmid_range is ever changed. If the range was made smaller, widen it again, " +
+			"or forget the guest with `terraform state rm` or a `removed` block."
+	case proxmox.Ours, proxmox.Unfinished:
+	}
+	return ""
+}
+
+// sentence begins a text with a capital and ends it with a full stop.
+func sentence(text string) string {
+	if text == "" {
+		return ""
+	}
+	if text[len(text)-1] != '.' {
+		text += "."
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
