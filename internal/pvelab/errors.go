@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // apiError is an error as PVE's REST layer answers it: the text goes into the
@@ -15,6 +16,10 @@ type apiError struct {
 	params map[string]string
 	// bare errors come from PVE's HTTP server itself and have an empty body.
 	bare bool
+	// oneLine texts end without the newline that die adds.
+	oneLine bool
+	// delay is waited before the answer, in PVE's time.
+	delay time.Duration
 }
 
 func (e *apiError) Error() string {

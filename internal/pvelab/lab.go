@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Options describe the cluster that New builds.
@@ -48,6 +49,9 @@ type Lab struct {
 	access  *accessControl
 	tasks   *taskStore
 	secrets map[string]tokenSecret
+	// ticketKey signs tickets; those older than ticketsExpired are refused.
+	ticketKey      ticketKey
+	ticketsExpired time.Time
 
 	qemuState
 	storageState
@@ -73,6 +77,9 @@ func New(o Options) (*Lab, error) {
 		access:  newAccessControl(o.Version),
 		tasks:   newTaskStore(),
 		secrets: map[string]tokenSecret{},
+	}
+	if l.ticketKey, err = newTicketKey(); err != nil {
+		return nil, err
 	}
 	l.faults = newFaults(l)
 	l.initCluster()

@@ -6,8 +6,6 @@ type principal struct {
 	user string
 	// token is the full token id user@realm!name, "" for a ticket.
 	token string
-	// csrf is false where a ticket came without a valid prevention token.
-	csrf bool
 }
 
 // id is how permission checks and tasks name the principal.
