@@ -1,0 +1,5 @@
+data "proxmox_nodes" "all" {}
+
+output "online" {
+  value = data.proxmox_nodes.all.online
+}
