@@ -41,7 +41,7 @@ func (s *settings) splitToken(options *proxmox.Options, diags *diag.Diagnostics)
 	}
 	for _, other := range []*setting{s.tokenID, s.tokenSecret, s.tokenSecretFile} {
 		if other.given() {
-			s.token.fail(diags, fmt.Sprintf("%s holds the token's id and secret, and %s is set too. Keep one of the two forms.", s.token.name(), other.name()))
+			s.token.fail(diags, fmt.Sprintf("holds the token's id and secret, and %s is set too; keep one of the two forms", other.name()))
 			return
 		}
 	}

@@ -1,0 +1,54 @@
+package framework_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"terraform-provider-proxmox/internal/framework"
+)
+
+func TestSpelling(t *testing.T) {
+	t.Parallel()
+
+	for name, test := range map[string]struct {
+		value basetypes.StringValuableWithSemanticEquals
+		other basetypes.StringValuable
+		same  bool
+	}{
+		"MAC in another case":      {framework.NewMACAddress("bc:24:11:00:00:0a"), framework.NewMACAddress("BC:24:11:00:00:0A"), true},
+		"another MAC":              {framework.NewMACAddress("bc:24:11:00:00:0a"), framework.NewMACAddress("BC:24:11:00:00:0B"), false},
+		"description with newline": {framework.NewDescription("text"), framework.NewDescription("text\n"), true},
+		"description with blanks":  {framework.NewDescription("text \t\r\n"), framework.NewDescription("text"), true},
+		"description that begins with blanks": {
+			framework.NewDescription("  text"), framework.NewDescription("text"), false,
+		},
+		"description in another case": {framework.NewDescription("text"), framework.NewDescription("Text"), false},
+	} {
+		same, diags := test.value.StringSemanticEquals(context.Background(), test.other)
+		if diags.HasError() || same != test.same {
+			t.Errorf("%s: same is %t, want %t (%v)", name, same, test.same, diags)
+		}
+	}
+}
+
+func TestSpellingConverts(t *testing.T) {
+	t.Parallel()
+
+	value, err := framework.MACAddressType{}.ValueFromTerraform(context.Background(), tftypes.NewValue(tftypes.String, "BC:24:11:00:00:01"))
+	if err != nil || !value.Equal(framework.NewMACAddress("BC:24:11:00:00:01")) {
+		t.Errorf("got %v (%v)", value, err)
+	}
+	if value.Equal(types.StringValue("BC:24:11:00:00:01")) || value.Equal(framework.NewDescription("BC:24:11:00:00:01")) {
+		t.Error("values of other types are equal to a MAC address")
+	}
+	if !value.Type(context.Background()).Equal(framework.MACAddressType{}) || value.Type(context.Background()).Equal(framework.DescriptionType{}) {
+		t.Error("the value's type is not that of MAC addresses alone")
+	}
+	if _, err := (framework.MACAddressType{}).ValueFromTerraform(context.Background(), tftypes.NewValue(tftypes.Bool, true)); err == nil {
+		t.Error("a bool converts to a MAC address")
+	}
+}
