@@ -5,6 +5,10 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+
+	"terraform-provider-proxmox/internal/datasources/node"
+	"terraform-provider-proxmox/internal/datasources/storage"
+	"terraform-provider-proxmox/internal/datasources/template"
 )
 
 // Resources lists the constructors of the resources.
@@ -14,5 +18,10 @@ func (p *proxmoxProvider) Resources(context.Context) []func() resource.Resource 
 
 // DataSources lists the constructors of the data sources.
 func (p *proxmoxProvider) DataSources(context.Context) []func() datasource.DataSource {
-	return []func() datasource.DataSource{}
+	return []func() datasource.DataSource{
+		node.NewDataSource,
+		node.NewListDataSource,
+		storage.NewDataSource,
+		template.NewDataSource,
+	}
 }
