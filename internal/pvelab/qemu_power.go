@@ -1,0 +1,351 @@
+package pvelab
+
+import (
+	"strconv"
+	"time"
+)
+
+func (l *Lab) routePower(status string) {
+	l.handle("GET", status, index("current", "start", "stop", "reset", "shutdown", "suspend", "reboot"))
+	l.handle("GET", status+"/current", vmCurrent)
+	l.handle("POST", status+"/start", startVM)
+	l.handle("POST", status+"/stop", stopVM)
+	l.handle("POST", status+"/shutdown", shutdownVM)
+	l.handle("POST", status+"/reboot", rebootVM)
+	l.handle("POST", status+"/reset", resetVM)
+	l.handle("POST", status+"/suspend", suspendVM)
+	l.handle("POST", status+"/resume", resumeVM)
+}
+
+const (
+	startTime = time.Second
+	stopTime  = 500 * time.Millisecond
+	// powerdownTime is what an operating system takes to shut down.
+	powerdownTime = 3 * time.Second
+	// pingTimeout is how long PVE waits for an agent that does not answer.
+	pingTimeout = 3 * time.Second
+)
+
+// rootOnly are the parameters of the power calls that only root may use.
+var rootOnly = []string{
+	"skiplock", "keepActive", "migratedfrom", "stateuri", "migration_type", "migration_network",
+	"targetstorage", "force-cpu", "nocheck", "with-conntrack-state", "nets-host-mtu",
+}
+
+func (c *call) refuseRootOnly() error {
+	for _, name := range rootOnly {
+		if c.params.has(name) && c.params.str(name) != "0" && !c.isRootPassword() {
+			return badParams(map[string]string{name: "Only root may use this option."})
+		}
+	}
+	return nil
+}
+
+func startVM(c *call) (any, error) {
+	if err := c.refuseRootOnly(); err != nil {
+		return nil, err
+	}
+	vmid := c.params.integer("vmid")
+	return c.lab.startTask(c, c.node, "qmstart", strconv.Itoa(vmid), startWorker(vmid, c.node)), nil
+}
+
+func startWorker(vmid int, node string) func(*task) error {
+	return func(t *task) error {
+		return t.withLock(vmid, func() error {
+			if err := t.step(func() error { return t.prepareStart(node, vmid) }); err != nil {
+				return err
+			}
+			if err := t.sleep(startTime); err != nil {
+				return err
+			}
+			return t.step(func() error { return t.launch(node, vmid) })
+		})
+	}
+}
+
+// prepareStart checks, applies what waited for the start, and makes the
+// cloud-init image.
+func (t *task) prepareStart(node string, vmid int) error {
+	g, err := t.lab.vmOn(node, vmid)
+	if err != nil {
+		return err
+	}
+	if g.isTemplate() {
+		return fail("you can't start a vm if it's a template")
+	}
+	if lock := g.conf["lock"]; lock != "suspended" {
+		if err := g.checkLock(); err != nil {
+			return err
+		}
+	}
+	if g.run != nil {
+		return fail("VM %d already running", vmid)
+	}
+	t.lab.applyPending(nil, g, map[string]string{}, t.logf)
+	if slot := g.conf.cloudInitSlot(""); slot != "" {
+		if err := t.lab.makeImage(g); err != nil {
+			return err
+		}
+		t.logf("generating cloud-init ISO")
+	}
+	return t.checkHardware(g)
+}
+
+// checkHardware fails where a volume or a bridge is missing on the node.
+func (t *task) checkHardware(g *guest) error {
+	if g.conf["bios"] == "ovmf" && g.conf["efidisk0"] == "" {
+		t.warnf("no efidisk configured! Using temporary efivars disk.")
+	}
+	for _, key := range g.conf.drives() {
+		file := parseDrive(g.conf[key]).file()
+		if _, _, ok := volumeParts(file); !ok {
+			continue
+		}
+		if _, err := t.lab.volume(g.node, file); err != nil {
+			return err
+		}
+	}
+	for _, key := range sortedKeys(g.conf) {
+		if !isNet(key) {
+			continue
+		}
+		if bridge := parseNIC(g.conf[key])["bridge"]; bridge != "" && !t.lab.hasBridge(g.node, bridge) {
+			return fail("bridge '%s' does not exist", bridge)
+		}
+	}
+	return nil
+}
+
+func (t *task) launch(node string, vmid int) error {
+	g, err := t.lab.vmOn(node, vmid)
+	if err != nil {
+		return err
+	}
+	delete(g.conf, "lock")
+	now := t.lab.clock.Now()
+	t.lab.lastPID += 16
+	g.run = &running{
+		pid: t.lab.lastPID, started: now, booted: now, agent: g.agentEnabled(),
+		image: g.bootImage(), host: g.name(), files: map[string][]byte{}, execs: map[int]execResult{},
+	}
+	return nil
+}
+
+func stopVM(c *call) (any, error) {
+	if err := c.refuseRootOnly(); err != nil {
+		return nil, err
+	}
+	vmid, node := c.params.integer("vmid"), c.node
+	overrule := c.params.boolean("overrule-shutdown")
+	return c.lab.startTask(c, c.node, "qmstop", strconv.Itoa(vmid), func(t *task) error {
+		if overrule {
+			t.lab.abortTasks("qmshutdown", strconv.Itoa(vmid))
+		}
+		return t.withLock(vmid, func() error { return t.halt(node, vmid) })
+	}), nil
+}
+
+// stoppable returns the VM, nil where it does not run, for a worker that is to
+// stop it.
+func (t *task) stoppable(node string, vmid int) (g *guest, err error) {
+	t.lab.locked(func() {
+		if g, err = t.lab.vmOn(node, vmid); err != nil {
+			err = fail("unable to find configuration file for VM %d on node '%s'", vmid, node)
+			return
+		}
+		if g.run == nil {
+			g = nil
+			return
+		}
+		err = g.checkLock()
+	})
+	return g, err
+}
+
+// halt pulls the plug.
+func (t *task) halt(node string, vmid int) error {
+	g, err := t.stoppable(node, vmid)
+	if err != nil || g == nil {
+		return err
+	}
+	if err := t.sleep(stopTime); err != nil {
+		return err
+	}
+	t.lab.locked(func() { g.run = nil })
+	return nil
+}
+
+func shutdownVM(c *call) (any, error) {
+	if err := c.refuseRootOnly(); err != nil {
+		return nil, err
+	}
+	force := c.params.boolean("forceStop")
+	vmid, node := c.params.integer("vmid"), c.node
+	if g, err := c.vm(); err == nil && g.run != nil && g.run.paused {
+		if !force {
+			return nil, fail("VM is paused - cannot shutdown")
+		}
+		return c.lab.startTask(c, c.node, "qmshutdown", strconv.Itoa(vmid), func(t *task) error {
+			t.logf("VM is paused - stop instead of shutdown")
+			return t.withLock(vmid, func() error { return t.halt(node, vmid) })
+		}), nil
+	}
+	timeout := c.timeout()
+	return c.lab.startTask(c, c.node, "qmshutdown", strconv.Itoa(vmid), func(t *task) error {
+		return t.withLock(vmid, func() error { return t.powerdown(node, vmid, timeout, force) })
+	}), nil
+}
+
+// timeout is the parameter of that name, or -1.
+func (c *call) timeout() time.Duration {
+	if !c.params.has("timeout") {
+		return -1
+	}
+	return time.Duration(c.params.integer("timeout")) * time.Second
+}
+
+// powerdown asks the guest to shut down and waits; the VM's lock file is held
+// all the while, as PVE holds it.
+func (t *task) powerdown(node string, vmid int, timeout time.Duration, force bool) error {
+	g, err := t.stoppable(node, vmid)
+	if err != nil || g == nil {
+		return err
+	}
+	if timeout < 0 {
+		timeout = g.shutdownTimeout()
+	}
+	heard, err := t.requestShutdown(g)
+	if err != nil {
+		return err
+	}
+	if heard && timeout > powerdownTime {
+		if err := t.sleep(powerdownTime); err != nil {
+			return err
+		}
+		t.lab.locked(func() { g.run = nil })
+		return nil
+	}
+	if err := t.sleep(timeout); err != nil {
+		return err
+	}
+	if !force {
+		return fail("VM quit/powerdown failed - got timeout")
+	}
+	t.logf("VM still running - terminating now with SIGTERM")
+	t.lab.locked(func() { g.run = nil })
+	return nil
+}
+
+// shutdownTimeout is the start order's "down", else a minute.
+func (g *guest) shutdownTimeout() time.Duration {
+	if down := parseCount(parseProps(g.conf["startup"], "order")["down"]); down > 0 {
+		return time.Duration(down) * time.Second
+	}
+	return time.Minute
+}
+
+// requestShutdown tells the guest by its agent or by ACPI; a guest that is
+// still booting, or deaf, does not hear.
+func (t *task) requestShutdown(g *guest) (heard bool, err error) {
+	var agent, up bool
+	t.lab.locked(func() { agent, up = g.agentEnabled(), t.lab.isUp(g) && !g.deaf })
+	if !agent || up {
+		return up, nil
+	}
+	if err := t.sleep(pingTimeout); err != nil {
+		return false, err
+	}
+	channel := "qga"
+	if t.lab.is8() {
+		channel = "qmp"
+	}
+	t.logf("QEMU Guest Agent is not running - VM %d %s command 'guest-ping' failed - got timeout", g.vmid, channel)
+	t.lab.locked(func() { up = t.lab.isUp(g) && !g.deaf })
+	return up, nil
+}
+
+func rebootVM(c *call) (any, error) {
+	g, err := c.vm()
+	if err == nil && g.run != nil && g.run.paused {
+		return nil, fail("VM is paused - cannot shutdown")
+	}
+	if _, err = c.mustRun(); err != nil {
+		return nil, err
+	}
+	vmid, node, timeout := g.vmid, c.node, c.timeout()
+	return c.lab.startTask(c, c.node, "qmreboot", strconv.Itoa(vmid), func(t *task) error {
+		return t.withLock(vmid, func() error {
+			if err := t.powerdown(node, vmid, timeout, false); err != nil {
+				return err
+			}
+			if err := t.step(func() error { return t.prepareStart(node, vmid) }); err != nil {
+				return err
+			}
+			return t.step(func() error { return t.launch(node, vmid) })
+		})
+	}), nil
+}
+
+// mustRun returns the VM if its process runs.
+func (c *call) mustRun() (*guest, error) {
+	g, err := c.runnable()
+	if err != nil {
+		return nil, err
+	}
+	if g.run == nil {
+		return nil, fail("VM %d not running", g.vmid)
+	}
+	return g, nil
+}
+
+// instant is a power call whose worker has nothing to wait for.
+func instant(typ string, act func(l *Lab, g *guest)) handler {
+	return func(c *call) (any, error) {
+		if err := c.refuseRootOnly(); err != nil {
+			return nil, err
+		}
+		g, err := c.mustRun()
+		if err != nil {
+			return nil, err
+		}
+		return c.lab.startTask(c, c.node, typ, strconv.Itoa(g.vmid), func(t *task) error {
+			return t.withLock(g.vmid, func() error {
+				return t.step(func() error {
+					if err := g.checkLock(); err != nil {
+						return err
+					}
+					if g.run == nil {
+						return fail("VM %d not running", g.vmid)
+					}
+					act(t.lab, g)
+					return nil
+				})
+			})
+		}), nil
+	}
+}
+
+var (
+	resetVM  = instant("qmreset", func(l *Lab, g *guest) { g.run.booted = l.clock.Now() })
+	pauseVM  = instant("qmpause", func(_ *Lab, g *guest) { g.run.paused = true })
+	resumeVM = instant("qmresume", func(_ *Lab, g *guest) { g.run.paused = false })
+)
+
+// suspendVM pauses. The lab keeps no memory images, so todisk is refused.
+func suspendVM(c *call) (any, error) {
+	if c.params.boolean("todisk") {
+		return nil, fail("the lab cannot suspend VM %d to disk", c.params.integer("vmid"))
+	}
+	return pauseVM(c)
+}
+
+// abortTasks stops the running workers of a type and id.
+func (l *Lab) abortTasks(typ, id string) {
+	l.tasks.mu.Lock()
+	defer l.tasks.mu.Unlock()
+	for _, t := range l.tasks.started {
+		if t.typ == typ && t.id == id {
+			t.cancel(errInterrupted)
+		}
+	}
+}
