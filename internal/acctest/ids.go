@@ -10,9 +10,9 @@ import (
 // test makes twenty VMs and some strangers.
 const idsPerTest = 40
 
-// slices hands out parts of a real node's range, since tests run in parallel
+// parts hands out parts of a real node's range, since tests run in parallel
 // and the next free id of one would be in the way of another.
-var slices = struct {
+var parts = struct {
 	sync.Mutex
 	taken map[int]bool
 }{taken: map[int]bool{}}
@@ -26,13 +26,13 @@ func slice(t *testing.T, text string) (first, last int) {
 		t.Fatalf("PROXMOX_VMID_RANGE %q is not of the form 20000-20999", text)
 	}
 
-	slices.Lock()
-	defer slices.Unlock()
+	parts.Lock()
+	defer parts.Unlock()
 	for first = low; first+idsPerTest-1 <= high; first += idsPerTest {
-		if slices.taken[first] {
+		if parts.taken[first] {
 			continue
 		}
-		slices.taken[first] = true
+		parts.taken[first] = true
 		t.Cleanup(func() { release(first) })
 
 		return first, first + idsPerTest - 1
@@ -43,7 +43,7 @@ func slice(t *testing.T, text string) (first, last int) {
 }
 
 func release(first int) {
-	slices.Lock()
-	defer slices.Unlock()
-	delete(slices.taken, first)
+	parts.Lock()
+	defer parts.Unlock()
+	delete(parts.taken, first)
 }

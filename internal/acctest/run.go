@@ -88,6 +88,12 @@ func providerBinary(t *testing.T) string {
 // Main runs a package's tests and removes the provider that they built. Call
 // it from TestMain.
 func Main(m *testing.M) {
+	// terraform-plugin-testing serves the provider under hashicorp/ otherwise.
+	namespace, _, _ := strings.Cut(Source, "/")
+	if err := os.Setenv("TF_ACC_PROVIDER_NAMESPACE", namespace); err != nil {
+		panic(err)
+	}
+
 	code := m.Run()
 	if build.path != "" {
 		_ = os.RemoveAll(filepath.Dir(build.path))

@@ -67,7 +67,9 @@ func (h *Hand) Call(ctx context.Context, method, path string, params Params, out
 	target := h.endpoint + "/api2/json" + path
 	var body io.Reader
 	if method == http.MethodGet || method == http.MethodDelete {
-		target += "?" + form.Encode()
+		if len(form) > 0 {
+			target += "?" + form.Encode()
+		}
 	} else {
 		body = strings.NewReader(form.Encode())
 	}

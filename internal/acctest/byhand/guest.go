@@ -171,3 +171,32 @@ func (h *Hand) vmPath(ctx context.Context, vmid int) (string, error) {
 
 	return fmt.Sprintf("/nodes/%s/qemu/%d", node, vmid), nil
 }
+
+// LiveVMs lists the VMs of every node as they are now. The cluster's own list
+// may be ten seconds old and lack the names of new guests.
+func (h *Hand) LiveVMs(ctx context.Context) ([]Guest, error) {
+	var nodes []struct {
+		Node   string `json:"node"`
+		Status string `json:"status"`
+	}
+	if err := h.Call(ctx, http.MethodGet, "/nodes", nil, &nodes); err != nil {
+		return nil, err
+	}
+
+	var all []Guest
+	for _, node := range nodes {
+		if node.Status == "offline" {
+			continue
+		}
+		var guests []Guest
+		if err := h.Call(ctx, http.MethodGet, "/nodes/"+node.Node+"/qemu", nil, &guests); err != nil {
+			return nil, err
+		}
+		for i := range guests {
+			guests[i].Node = node.Node
+		}
+		all = append(all, guests...)
+	}
+
+	return all, nil
+}
