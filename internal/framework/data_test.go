@@ -1,7 +1,6 @@
 package framework_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -31,7 +30,7 @@ func TestResourceBase(t *testing.T) {
 			resp  resource.ConfigureResponse
 			diags diag.Diagnostics
 		)
-		base.Configure(context.Background(), resource.ConfigureRequest{ProviderData: test.handed}, &resp)
+		base.Configure(t.Context(), resource.ConfigureRequest{ProviderData: test.handed}, &resp)
 		client := base.Client(&diags)
 		if base.Ready() != test.ready || (client != nil) != test.ready {
 			t.Errorf("%s: ready is %t, want %t", name, base.Ready(), test.ready)

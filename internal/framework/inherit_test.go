@@ -1,7 +1,6 @@
 package framework_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -83,7 +82,7 @@ func TestInherit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			resp := planmodifier.StringResponse{PlanValue: test.plan}
-			framework.Inherit().PlanModifyString(context.Background(), planmodifier.StringRequest{
+			framework.Inherit().PlanModifyString(t.Context(), planmodifier.StringRequest{
 				Path: test.at, State: test.state, ConfigValue: test.config, PlanValue: test.plan, StateValue: test.prior,
 			}, &resp)
 			if resp.Diagnostics.HasError() {
@@ -100,7 +99,7 @@ func TestInherit(t *testing.T) {
 func TestInheritOfEveryType(t *testing.T) {
 	t.Parallel()
 
-	ctx, at, state, inherit := context.Background(), path.Root("bios"), vmState(), framework.Inherit()
+	ctx, at, state, inherit := t.Context(), path.Root("bios"), vmState(), framework.Inherit()
 
 	boolean := planmodifier.BoolResponse{PlanValue: types.BoolUnknown()}
 	inherit.PlanModifyBool(ctx, planmodifier.BoolRequest{Path: at, State: state, ConfigValue: types.BoolNull(), PlanValue: types.BoolUnknown(), StateValue: types.BoolValue(true)}, &boolean)

@@ -25,7 +25,7 @@ func (p private) SetKey(_ context.Context, key string, value []byte) diag.Diagno
 func TestPrivate(t *testing.T) {
 	t.Parallel()
 
-	ctx, state, diags := context.Background(), private{}, diag.Diagnostics{}
+	ctx, state, diags := t.Context(), private{}, diag.Diagnostics{}
 	if _, found := framework.GetPrivate[[]string](ctx, state, "slots", &diags); found {
 		t.Error("a key that was never set is found")
 	}

@@ -1,7 +1,6 @@
 package framework_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -28,7 +27,7 @@ func TestSpelling(t *testing.T) {
 		},
 		"description in another case": {framework.NewDescription("text"), framework.NewDescription("Text"), false},
 	} {
-		same, diags := test.value.StringSemanticEquals(context.Background(), test.other)
+		same, diags := test.value.StringSemanticEquals(t.Context(), test.other)
 		if diags.HasError() || same != test.same {
 			t.Errorf("%s: same is %t, want %t (%v)", name, same, test.same, diags)
 		}
@@ -38,17 +37,17 @@ func TestSpelling(t *testing.T) {
 func TestSpellingConverts(t *testing.T) {
 	t.Parallel()
 
-	value, err := framework.MACAddressType{}.ValueFromTerraform(context.Background(), tftypes.NewValue(tftypes.String, "BC:24:11:00:00:01"))
+	value, err := framework.MACAddressType{}.ValueFromTerraform(t.Context(), tftypes.NewValue(tftypes.String, "BC:24:11:00:00:01"))
 	if err != nil || !value.Equal(framework.NewMACAddress("BC:24:11:00:00:01")) {
 		t.Errorf("got %v (%v)", value, err)
 	}
 	if value.Equal(types.StringValue("BC:24:11:00:00:01")) || value.Equal(framework.NewDescription("BC:24:11:00:00:01")) {
 		t.Error("values of other types are equal to a MAC address")
 	}
-	if !value.Type(context.Background()).Equal(framework.MACAddressType{}) || value.Type(context.Background()).Equal(framework.DescriptionType{}) {
+	if !value.Type(t.Context()).Equal(framework.MACAddressType{}) || value.Type(t.Context()).Equal(framework.DescriptionType{}) {
 		t.Error("the value's type is not that of MAC addresses alone")
 	}
-	if _, err := (framework.MACAddressType{}).ValueFromTerraform(context.Background(), tftypes.NewValue(tftypes.Bool, true)); err == nil {
+	if _, err := (framework.MACAddressType{}).ValueFromTerraform(t.Context(), tftypes.NewValue(tftypes.Bool, true)); err == nil {
 		t.Error("a bool converts to a MAC address")
 	}
 }

@@ -1,7 +1,6 @@
 package provider
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -147,7 +146,7 @@ func TestConfigureWithUnknownValues(t *testing.T) {
 func TestSchemaDescribesEverything(t *testing.T) {
 	t.Parallel()
 
-	schemas, err := server(t, nil).GetProviderSchema(context.Background(), &tfprotov6.GetProviderSchemaRequest{})
+	schemas, err := server(t, nil).GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +193,7 @@ func configure(t *testing.T, config block, env map[string]string) []*tfprotov6.D
 	t.Helper()
 
 	s := server(t, env)
-	schemas, err := s.GetProviderSchema(context.Background(), &tfprotov6.GetProviderSchemaRequest{})
+	schemas, err := s.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,14 +202,14 @@ func configure(t *testing.T, config block, env map[string]string) []*tfprotov6.D
 	if err != nil {
 		t.Fatal(err)
 	}
-	validated, err := s.ValidateProviderConfig(context.Background(), &tfprotov6.ValidateProviderConfigRequest{Config: &value})
+	validated, err := s.ValidateProviderConfig(t.Context(), &tfprotov6.ValidateProviderConfigRequest{Config: &value})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(validated.Diagnostics) != 0 {
 		return validated.Diagnostics
 	}
-	configured, err := s.ConfigureProvider(context.Background(), &tfprotov6.ConfigureProviderRequest{TerraformVersion: "1.11.4", Config: &value})
+	configured, err := s.ConfigureProvider(t.Context(), &tfprotov6.ConfigureProviderRequest{TerraformVersion: "1.11.4", Config: &value})
 	if err != nil {
 		t.Fatal(err)
 	}
