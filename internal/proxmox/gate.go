@@ -1,49 +1,138 @@
 package proxmox
 
-import "errors"
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+)
 
-// Kind is the kind of a guest.
+// Kind is the kind of a guest, as PVE's paths name it.
 type Kind string
 
-// The kinds of guests, as PVE's paths name them.
+// The kinds of guests.
 const (
 	KindVM        Kind = "qemu"
 	KindContainer Kind = "lxc"
 )
 
-// Permissions of the gate that are refused before any call.
+// What the permissions of the gate are refused with before any call.
 var (
-	ErrNoPermission    = errors.New("no permission of the ownership gate was given")
+	// ErrNoPermission says that the gate granted nothing.
+	ErrNoPermission = errors.New("no permission of the ownership gate was given")
+	// ErrPermissionSpent says that the permission's one call was made already.
 	ErrPermissionSpent = errors.New("the permission of the ownership gate was used before")
 )
 
-// grant is what one permission lets one call do.
+// Guest is what is known of a guest that was made here.
+type Guest struct {
+	// Kind is [KindVM] when it is empty.
+	Kind Kind
+	VMID int
+	// Node is where the guest was last seen. It is a hint, and may be empty:
+	// a guest on another node is the same guest.
+	Node string
+	// UID is the marker's.
+	UID string
+	// SMBIOSUUID and CTime tell our guest with its marker gone from a stranger.
+	// They are empty until the guest was seen complete for the first time.
+	SMBIOSUUID string
+	CTime      int64
+}
+
+// grant is what one permission lets one call do. The digest is that of the
+// configuration which the gate read, for the calls that take one.
 type grant struct {
 	node   string
 	vmid   int
 	digest string
 }
 
-// PowerPermission permits one power operation.
+// PowerPermission permits one power operation on one guest. [*Owned] and
+// [*FenceTarget] do.
 type PowerPermission interface{ spend() (grant, error) }
 
-// Owned permits one mutation of one guest.
-type Owned struct{}
-
-func (o *Owned) spend() (grant, error) { return grant{}, ErrNoPermission }
-
-// Gate grants permissions.
-type Gate struct{}
-
-// Allocator allocates guest ids.
-type Allocator struct{}
-
-// Marker is a guest's marker.
-type Marker struct {
-	UID      string
-	VMID     int
-	Creating bool
+// permission is a grant that can be spent once.
+type permission struct {
+	grant   grant
+	granted bool
+	spent   atomic.Bool
 }
 
-// ParseMarker finds the marker in a description.
-func ParseMarker(description string, vmid int) (Marker, bool) { return Marker{}, false }
+func (p *permission) spend() (grant, error) {
+	if p == nil || !p.granted {
+		return grant{}, ErrNoPermission
+	}
+	if !p.spent.CompareAndSwap(false, true) {
+		return grant{}, ErrPermissionSpent
+	}
+	return p.grant, nil
+}
+
+// Owned permits one mutation of one guest that carries our marker. Only the
+// gate makes one that is worth anything. It is good for one call right after
+// the gate's read: where PVE takes a digest the call carries it, and where it
+// takes none the time in between is the remaining risk.
+type Owned struct {
+	permission permission
+	config     *VMConfig
+}
+
+func (o *Owned) spend() (grant, error) {
+	if o == nil {
+		return grant{}, ErrNoPermission
+	}
+	return o.permission.spend()
+}
+
+// Config is the configuration that the gate read.
+func (o *Owned) Config() *VMConfig { return o.config }
+
+// Node is where the guest is.
+func (o *Owned) Node() string { return o.permission.grant.node }
+
+// VMID is the guest's id.
+func (o *Owned) VMID() int { return o.permission.grant.vmid }
+
+// Gate grants the permissions without which no guest is changed.
+type Gate struct{ c *Client }
+
+func newGate(c *Client) *Gate { return &Gate{c: c} }
+
+// Own reads the guest, live and never from a cache, and permits one mutation if
+// its id is in the client's range and it carries our marker, finished or not.
+// Everything else is refused with an [*OwnershipError].
+func (g *Gate) Own(ctx context.Context, guest Guest) (*Owned, error) {
+	if err := g.checkRange(guest); err != nil {
+		return nil, err
+	}
+	s, err := g.look(ctx, guest)
+	if err != nil {
+		return nil, err
+	}
+	return g.granted(guest, s)
+}
+
+func (g *Gate) checkRange(guest Guest) error {
+	if g.c.options.VMIDRange.Contains(guest.VMID) {
+		return nil
+	}
+	return g.refuse(guest, sight{standing: OutOfRange, detail: "the range is " + g.c.options.VMIDRange.String()})
+}
+
+// granted turns a look at a guest into the permission, or into the refusal.
+func (g *Gate) granted(guest Guest, s sight) (*Owned, error) {
+	if err := g.checkRange(guest); err != nil {
+		return nil, err
+	}
+	if !s.standing.Owned() {
+		return nil, g.refuse(guest, s)
+	}
+	own := &Owned{config: s.config}
+	own.permission.grant = grant{node: s.node, vmid: guest.VMID, digest: s.config.Digest}
+	own.permission.granted = true
+	return own, nil
+}
+
+func (g *Gate) refuse(guest Guest, s sight) error {
+	return &OwnershipError{Standing: s.standing, VMID: guest.VMID, Node: s.node, UID: guest.UID, Detail: s.detail}
+}

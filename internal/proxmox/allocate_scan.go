@@ -1,0 +1,172 @@
+package proxmox
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"sync"
+)
+
+// scan is what a creation has to know of the cluster before it begins.
+type scan struct {
+	// cloning are the ids that running clones of other processes make, as far as
+	// the token may see them: its own always. 0 stands for one whose log does not
+	// say yet.
+	cloning map[int]bool
+	guests  []Resource
+}
+
+// scan reads the clones that run on the template's node and then the guests of
+// the cluster: in this order, so that a clone which ends in between shows as a
+// guest. Parallel creations share it, but never one that was begun before they
+// asked.
+func (a *Allocator) scan(ctx context.Context, node string) (scan, error) {
+	a.mu.Lock()
+	shared := a.scans[node]
+	if shared == nil {
+		shared = &flight[scan]{}
+		a.scans[node] = shared
+	}
+	a.mu.Unlock()
+	return shared.do(ctx, func(ctx context.Context) (scan, error) {
+		cloning, err := a.cloning(ctx, node)
+		if err != nil {
+			return scan{}, err
+		}
+		guests, err := a.c.Cluster.Resources(ctx, "vm")
+		return scan{cloning: cloning, guests: guests}, err
+	})
+}
+
+// cloning finds the ids that running clones of other processes make.
+func (a *Allocator) cloning(ctx context.Context, node string) (map[int]bool, error) {
+	running, err := a.runningClones(ctx, node)
+	if err != nil {
+		return nil, err
+	}
+	targets := map[int]bool{}
+	for _, upid := range running {
+		if a.isOurTask(upid) {
+			continue
+		}
+		vmid, err := a.target(ctx, upid)
+		if err != nil {
+			return nil, err
+		}
+		if vmid == 0 || a.c.options.VMIDRange.Contains(vmid) && !a.isOurs(vmid) {
+			targets[vmid] = true
+		}
+	}
+	return targets, nil
+}
+
+// isCloning reports whether a clone to the id runs on the node, whoever began
+// it. One whose log does not say yet may be it.
+func (a *Allocator) isCloning(ctx context.Context, node string, vmid int) (bool, error) {
+	running, err := a.runningClones(ctx, node)
+	if err != nil {
+		return false, err
+	}
+	for _, upid := range running {
+		target, err := a.target(ctx, upid)
+		if err != nil {
+			return false, err
+		}
+		if target == 0 || target == vmid {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// runningClones lists the clones that run on a node, of those that the token
+// may see: its own always. PVE lists a worker before it begins its work, so
+// that a stub for which nobody is listed is not going to be ours.
+func (a *Allocator) runningClones(ctx context.Context, node string) ([]UPID, error) {
+	tasks, err := a.c.Tasks.List(ctx, node, TaskFilter{TypeFilter: "qmclone", Source: TasksActive})
+	if err != nil {
+		return nil, fmt.Errorf("look for clones that run on %s: %w", node, err)
+	}
+	var running []UPID
+	for _, task := range tasks {
+		if task.Running {
+			running = append(running, task.UPID)
+		}
+	}
+	return running, nil
+}
+
+// cloneLine is the first line of a clone's log. The UPID names the source only.
+var cloneLine = regexp.MustCompile(`^creating a clone of VM \d+ with ID (\d+)$`)
+
+// target finds the id that a clone makes, 0 while its log does not say.
+func (a *Allocator) target(ctx context.Context, upid UPID) (int, error) {
+	a.mu.Lock()
+	vmid := a.targets[upid.String()]
+	a.mu.Unlock()
+	if vmid != 0 {
+		return vmid, nil
+	}
+	lines, _, err := a.c.Tasks.Log(ctx, upid, 0, 10)
+	if err != nil {
+		return 0, fmt.Errorf("read which guest the running clone %s makes: %w", upid, err)
+	}
+	for _, line := range lines {
+		if match := cloneLine.FindStringSubmatch(line); match != nil {
+			vmid, _ = strconv.Atoi(match[1])
+			break
+		}
+	}
+	if vmid != 0 {
+		a.mu.Lock()
+		a.targets[upid.String()] = vmid
+		a.mu.Unlock()
+	}
+	return vmid, nil
+}
+
+// flight shares one call among all who ask for it before it begins. Who asks
+// while it runs waits for the next one.
+type flight[T any] struct {
+	running sync.Mutex
+
+	mu   sync.Mutex
+	next *flightCall[T]
+}
+
+type flightCall[T any] struct {
+	done  chan struct{}
+	value T
+	err   error
+}
+
+func (f *flight[T]) do(ctx context.Context, fetch func(context.Context) (T, error)) (T, error) {
+	f.mu.Lock()
+	call := f.next
+	if call == nil {
+		call = &flightCall[T]{done: make(chan struct{})}
+		f.next = call
+		// Whoever came first may leave first: the others still need the answer.
+		go f.run(context.WithoutCancel(ctx), call, fetch)
+	}
+	f.mu.Unlock()
+
+	select {
+	case <-call.done:
+		return call.value, call.err
+	case <-ctx.Done():
+		var zero T
+		return zero, ctx.Err()
+	}
+}
+
+func (f *flight[T]) run(ctx context.Context, call *flightCall[T], fetch func(context.Context) (T, error)) {
+	f.running.Lock()
+	defer f.running.Unlock()
+	f.mu.Lock()
+	f.next = nil
+	f.mu.Unlock()
+	call.value, call.err = fetch(ctx)
+	close(call.done)
+}

@@ -1,0 +1,137 @@
+package proxmox
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// settle waits for what is being cloned in the range by other processes and has
+// no name yet, then looks for an unfinished guest of this name. A provider that
+// was killed in the middle of a clone leaves such a one: PVE goes on with it.
+func (c *Client) settle(ctx context.Context, spec CloneSpec) (scan, []string, error) {
+	var before map[int]bool
+	for {
+		seen, err := c.IDs.scan(ctx, spec.TemplateNode)
+		if err != nil {
+			return scan{}, nil, fmt.Errorf("look for an unfinished guest named %q: %w", spec.Name, err)
+		}
+		s := &settling{c: c, spec: spec, seen: seen, before: before, open: map[int]bool{}, silent: map[string]bool{}}
+		if err := s.round(ctx); err != nil {
+			return scan{}, nil, err
+		}
+		if len(s.open) == 0 {
+			return seen, s.warnings, nil
+		}
+		before = s.open
+		spec.say("waiting for what is being cloned in the range: %s", s.names())
+		if err := c.clock.Sleep(ctx, settlePause); err != nil {
+			return scan{}, nil, fmt.Errorf("%s may be the guest %q of an earlier run and is still being cloned: nothing was made: %w",
+				s.names(), spec.Name, err)
+		}
+	}
+}
+
+// settling is one round of looking at what may be an unfinished guest.
+type settling struct {
+	c    *Client
+	spec CloneSpec
+	seen scan
+	// before are the ids that the last round could not decide, open those that
+	// this one cannot.
+	before, open map[int]bool
+	// silent are the nodes that did not answer.
+	silent   map[string]bool
+	warnings []string
+}
+
+func (s *settling) names() string {
+	ids := slices.Sorted(maps.Keys(s.open))
+	names := make([]string, len(ids))
+	for i, vmid := range ids {
+		names[i] = fmt.Sprintf("VM %d", vmid)
+		if vmid == 0 {
+			names[i] = "a clone that has just begun"
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func (s *settling) round(ctx context.Context) error {
+	nodes := s.candidates()
+	for _, vmid := range slices.Sorted(maps.Keys(nodes)) {
+		if vmid == 0 {
+			s.open[vmid] = true
+			continue
+		}
+		if err := s.examine(ctx, vmid, nodes[vmid]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// candidates are the ids to look at with their nodes: clones that run, and
+// guests of this name or of none. A new guest is listed without its name for up
+// to ten seconds, and a guest on a dead node after some minutes.
+func (s *settling) candidates() map[int]string {
+	nodes := map[int]string{}
+	for vmid := range s.seen.cloning {
+		nodes[vmid] = s.spec.TemplateNode
+	}
+	for _, guest := range s.seen.guests {
+		mine := s.c.IDs.isOurs(guest.VMID)
+		if guest.Type != string(KindVM) || mine || bool(guest.Template) || !s.c.options.VMIDRange.Contains(guest.VMID) {
+			continue
+		}
+		if guest.Name == "" || guest.Name == s.spec.Name {
+			nodes[guest.VMID] = guest.Node
+		}
+	}
+	return nodes
+}
+
+func (s *settling) examine(ctx context.Context, vmid int, node string) error {
+	if s.silent[node] {
+		return nil
+	}
+	config, err := s.c.VMs.Pending(ctx, node, vmid)
+	switch {
+	case err == nil:
+		return s.judge(config)
+	case IsNotFound(err), IsPermission(err):
+		// A clone that has not come to its stub yet, or that a token with rights
+		// through a pool may read only when it is done: PVE adds it to the pool
+		// last. Without a clone that runs it is gone, or not to be read at all.
+		if s.seen.cloning[vmid] {
+			s.open[vmid] = true
+		}
+		return nil
+	case IsUnavailable(err):
+		s.silent[node] = true
+		s.warnings = append(s.warnings, fmt.Sprintf("the guests on %s could not be read, so that it is not proven that "+
+			"none of them is an unfinished %q of an earlier run: %s", node, s.spec.Name, err))
+		return nil
+	default:
+		return fmt.Errorf("look for an unfinished guest named %q: %w", s.spec.Name, err)
+	}
+}
+
+func (s *settling) judge(config *VMConfig) error {
+	name := config.Get("name")
+	marker, marked := config.Marker()
+	if marked && marker.Creating && name == s.spec.Name {
+		return &UnfinishedError{VMID: config.VMID, Node: config.Node, Name: name, UID: marker.UID}
+	}
+	if name != "" || config.Lock() != "clone" {
+		return nil
+	}
+	// A stub without a running clone is one that just ended, or is nobody's for
+	// ever: its worker was killed.
+	if s.seen.cloning[config.VMID] || !s.before[config.VMID] {
+		s.open[config.VMID] = true
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package proxmox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// DestroyOptions is how to destroy a guest.
+type DestroyOptions struct {
+	// ShutdownTimeout and ForceStop are as in [PowerOptions].
+	ShutdownTimeout time.Duration
+	ForceStop       bool
+	// Purge and DestroyUnreferencedDisks are as in [DeleteOptions].
+	Purge                    bool
+	DestroyUnreferencedDisks bool
+	// Task is the clone that was not waited for to its end, if there is one:
+	// a half-made guest is destroyed when PVE is done with it.
+	Task UPID
+	// Check is asked right before each call that destroys, with what the gate
+	// read, and refuses by its error. It may be nil.
+	Check func(*VMConfig) error
+	// Progress receives the lines of the tasks' logs. It may be nil.
+	Progress func(line string)
+}
+
+// Destroyed is how a destruction ended well.
+type Destroyed struct {
+	// Stranger is set when the guest was gone and another had its id, which was
+	// left alone.
+	Stranger *OwnershipError
+	// Warnings are PVE's own, such as of a volume that could not be removed.
+	Warnings []string
+}
+
+// ErrProtected says that a guest is protected against its destruction.
+var ErrProtected = errors.New("the guest is protected: set protection to off first")
+
+// Destroy destroys a guest of ours and its disks, stopping it if it runs. A
+// guest that is gone, at whatever step, is a success, and so is a stranger under
+// its id, which is left alone. It waits for locks as long as the context lives.
+//
+// The destruction is asked for before the stop: PVE refuses it while the guest
+// runs, but first if the guest is protected or managed by HA. So nothing is
+// stopped that will not be destroyed, and a stopped guest costs two calls.
+func (c *Client) Destroy(ctx context.Context, guest Guest, o DestroyOptions) (Destroyed, error) {
+	d := &destruction{c: c, guest: guest, o: o}
+	if err := d.awaitTask(ctx); err != nil {
+		return Destroyed{}, err
+	}
+	for attempt := 0; ; attempt++ {
+		err := d.try(ctx)
+		if err == nil {
+			return d.result, nil
+		}
+		again, err := d.handle(ctx, err)
+		if !again {
+			return d.end(err)
+		}
+		if stopped := c.backoff(ctx, attempt); stopped != nil {
+			return Destroyed{}, fmt.Errorf("destroy %s: %w: %w", nameGuest(guest.VMID, "", guest.Node), stopped, err)
+		}
+	}
+}
+
+// destruction is one guest on its way out.
+type destruction struct {
+	c      *Client
+	guest  Guest
+	o      DestroyOptions
+	result Destroyed
+	// asked is set once PVE was asked to destroy it.
+	asked bool
+}
+
+// awaitTask waits for the clone that made the guest. How that ended is no
+// matter.
+func (d *destruction) awaitTask(ctx context.Context) error {
+	if d.o.Task.IsZero() {
+		return nil
+	}
+	_, err := d.c.Tasks.Wait(ctx, d.o.Task, WaitOptions{Progress: d.o.Progress})
+	if ctx.Err() != nil {
+		return fmt.Errorf("destroy %s: %w", nameGuest(d.guest.VMID, "", d.guest.Node), err)
+	}
+	return nil
+}
+
+// try asks the gate and then PVE, once.
+func (d *destruction) try(ctx context.Context) error {
+	release, err := d.c.limits.hold(ctx, d.guest.Node)
+	if err != nil {
+		return err
+	}
+	defer release()
+	own, err := d.c.Gate.Own(ctx, d.guest)
+	if err != nil {
+		return err
+	}
+	d.guest.Node = own.Node()
+	if err := d.mayDestroy(own.Config()); err != nil {
+		return err
+	}
+	upid, err := d.c.VMs.Delete(ctx, own, DeleteOptions{Purge: d.o.Purge, DestroyUnreferencedDisks: d.o.DestroyUnreferencedDisks})
+	d.asked = d.asked || err == nil || IsLostAnswer(err)
+	if err != nil {
+		return err
+	}
+	result, err := d.c.Tasks.Wait(ctx, upid, WaitOptions{Progress: d.o.Progress})
+	if err == nil && result.Warnings > 0 {
+		d.result.Warnings = append(d.result.Warnings, result.LogTail...)
+	}
+	return err
+}
+
+// mayDestroy refuses what PVE would refuse only in its task, or not at all.
+// PVE destroys a suspended guest, whose lock stays until it is resumed.
+func (d *destruction) mayDestroy(config *VMConfig) error {
+	if config.Get("protection") == "1" {
+		return ErrProtected
+	}
+	if lock := config.Lock(); lock != "" && lock != "suspended" {
+		return &LockedError{VMID: config.VMID, Node: config.Node, Lock: lock}
+	}
+	if d.o.Check == nil {
+		return nil
+	}
+	return d.o.Check(config)
+}
+
+// handle says whether to try again after an error, and does what is needed
+// before.
+func (d *destruction) handle(ctx context.Context, err error) (again bool, _ error) {
+	var refused *OwnershipError
+	var locked *LockedError
+	switch {
+	case errors.As(err, &refused):
+		// A clone or a destruction ends, and the rights through a pool end with
+		// the guest's membership, before the guest does.
+		passing := refused.Standing == Stub || refused.Standing == Unreadable && d.asked
+		return passing, err
+	case errors.As(err, &locked), mayPass(err), IsNotFound(err):
+		return true, err
+	case IsRunning(err):
+		return d.stop(ctx, err)
+	default:
+		return false, err
+	}
+}
+
+// stop stops the guest, for the next try to find it stopped.
+func (d *destruction) stop(ctx context.Context, running error) (again bool, _ error) {
+	_, err := d.c.stop(ctx, d.guest, nil, PowerOptions{
+		ShutdownTimeout: d.o.ShutdownTimeout, ForceStop: d.o.ForceStop, Progress: d.o.Progress,
+	})
+	var refused *OwnershipError
+	if err == nil || IsNotFound(err) || errors.As(err, &refused) {
+		return true, running
+	}
+	return false, fmt.Errorf("stop it: %w", err)
+}
+
+// end turns the error of the last try into the result.
+func (d *destruction) end(err error) (Destroyed, error) {
+	var refused *OwnershipError
+	if errors.As(err, &refused) && refused.Standing == Gone {
+		return d.result, nil
+	}
+	if errors.As(err, &refused) && refused.Standing == Stranger {
+		d.result.Stranger = refused
+		return d.result, nil
+	}
+	return Destroyed{}, fmt.Errorf("destroy %s: %w", nameGuest(d.guest.VMID, "", d.guest.Node), err)
+}

@@ -1,0 +1,95 @@
+package proxmox
+
+import (
+	"context"
+	"fmt"
+)
+
+// lookRounds bounds the search for a guest that moves while it is looked for.
+const lookRounds = 4
+
+// look reads a guest wherever it is and judges it. Nothing comes from a cache.
+// An error means that nothing was learnt.
+func (g *Gate) look(ctx context.Context, guest Guest) (sight, error) {
+	if guest.Kind == KindContainer {
+		return sight{}, fmt.Errorf("guest %d: containers carry no marker that this client could read", guest.VMID)
+	}
+	node := guest.Node
+	var missed error
+	for round := range lookRounds {
+		if node != "" {
+			config, err := g.c.VMs.Pending(ctx, node, guest.VMID)
+			if err == nil {
+				return judge(guest, config), nil
+			}
+			if !IsNotFound(err) && !IsPermission(err) && !IsUnavailable(err) {
+				return sight{}, err
+			}
+			missed = err
+		}
+		s, next, err := g.place(ctx, guest, node, missed)
+		if err != nil || s.standing != 0 {
+			return s, err
+		}
+		if next == node {
+			if err := g.c.backoff(ctx, round); err != nil {
+				return sight{}, err
+			}
+		}
+		node = next
+	}
+	return sight{}, fmt.Errorf("%s keeps moving while it is looked for: %w", nameGuest(guest.VMID, "", node), missed)
+}
+
+// place finds out where a guest is that could not be read on node: missed says
+// why, nil that it was not tried. It returns what is certain, or the node to
+// look at next.
+//
+// /cluster/resources knows a guest's node at once (what lags are its name and
+// its status), but leaves out what the token may not read, so that absence is
+// proven otherwise: rights through a pool end with the guest's membership, and
+// a guest deleted by hand then answers 403.
+func (g *Gate) place(ctx context.Context, guest Guest, node string, missed error) (sight, string, error) {
+	resource, listed, err := g.listed(ctx, guest.VMID)
+	if err != nil {
+		return sight{}, "", err
+	}
+	if listed && resource.Type != string(KindVM) {
+		return sight{standing: Stranger, node: resource.Node, detail: "the id is a container's now"}, "", nil
+	}
+	if listed && (resource.Node != node || missed == nil) {
+		return sight{}, resource.Node, nil
+	}
+	if listed && IsUnavailable(missed) {
+		return sight{standing: Unreachable, node: node, detail: missed.Error()}, "", nil
+	}
+	free, err := g.c.Cluster.VMIDFree(ctx, guest.VMID)
+	if err != nil {
+		return sight{}, "", err
+	}
+	switch {
+	case free:
+		return sight{standing: Gone}, "", nil
+	case listed && IsNotFound(missed):
+		return sight{}, node, nil
+	case missed != nil && IsUnavailable(missed):
+		return sight{standing: Unreachable, node: node, detail: missed.Error()}, "", nil
+	case missed != nil:
+		return sight{standing: Unreadable, detail: missed.Error()}, "", nil
+	default:
+		return sight{standing: Unreadable}, "", nil
+	}
+}
+
+func (g *Gate) listed(ctx context.Context, vmid int) (Resource, bool, error) {
+	resources, err := g.c.Cluster.Resources(ctx, "vm")
+	if err != nil {
+		return Resource{}, false, err
+	}
+	for _, r := range resources {
+		if r.VMID == vmid {
+			return r, true, nil
+		}
+	}
+	return Resource{}, false, nil
+}

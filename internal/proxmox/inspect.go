@@ -1,0 +1,120 @@
+package proxmox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// Look is what a refresh learns of a guest.
+type Look struct {
+	Standing Standing
+	// Node is where the guest was seen, "" where it was not.
+	Node string
+	// Config is nil when it could not be read.
+	Config *VMConfig
+	// Status is the live state of a guest of ours; its zero value otherwise.
+	Status GuestStatus
+	// Detail says more about what was found, for a human.
+	Detail string
+}
+
+// Err is the standing as the gate would put it, for a message.
+func (l Look) Err(guest Guest) *OwnershipError {
+	return &OwnershipError{Standing: l.Standing, VMID: guest.VMID, Node: l.Node, UID: guest.UID, Detail: l.Detail}
+}
+
+// Inspect reads a guest for a refresh: one call of its own, beside the lists of
+// the shared view. That a guest is gone is proven, never concluded from a list.
+// The range is no matter here; an error means that nothing was learnt.
+func (c *Client) Inspect(ctx context.Context, guest Guest) (Look, error) {
+	resource, listed, err := c.View.Guest(ctx, guest.VMID)
+	if err != nil {
+		return Look{}, err
+	}
+	if listed && resource.Type == string(KindVM) {
+		guest.Node = resource.Node
+	}
+	s, err := c.Gate.look(ctx, guest)
+	if err != nil {
+		return Look{}, err
+	}
+	look := Look{Standing: s.standing, Node: s.node, Config: s.config, Detail: s.detail}
+	if s.standing.Owned() || s.standing == Damaged {
+		look.Status, err = c.liveStatus(ctx, s.node, guest.VMID)
+	}
+	return look, err
+}
+
+// liveStatus takes a guest's state from its node's list. A list that is older
+// than the guest's arrival lacks it.
+func (c *Client) liveStatus(ctx context.Context, node string, vmid int) (GuestStatus, error) {
+	guests, err := c.View.LiveGuests(ctx, node, KindVM)
+	if err != nil {
+		return GuestStatus{}, err
+	}
+	if status, ok := guests[vmid]; ok {
+		return status, nil
+	}
+	return c.VMs.Status(ctx, node, vmid)
+}
+
+// findLimit bounds the configurations that are read at once.
+const findLimit = 8
+
+// FindByUID finds the guests in the client's range that carry the uid's marker,
+// reading the configuration of each. More than one is possible only where
+// somebody wrote a marker by hand. It fails if it found none and could not read
+// them all.
+func (c *Client) FindByUID(ctx context.Context, uid string) ([]Guest, error) {
+	resources, err := c.Cluster.Resources(ctx, "vm")
+	if err != nil {
+		return nil, err
+	}
+	search := &search{c: c, uid: uid}
+	slots := make(chan struct{}, findLimit)
+	var all sync.WaitGroup
+	for _, r := range resources {
+		if r.Type != string(KindVM) || bool(r.Template) || !c.options.VMIDRange.Contains(r.VMID) {
+			continue
+		}
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			search.read(ctx, r)
+		})
+	}
+	all.Wait()
+	if len(search.found) == 0 && len(search.errs) > 0 {
+		return nil, fmt.Errorf("find the guest with uid %s: %w", uid, errors.Join(search.errs...))
+	}
+	return search.found, nil
+}
+
+type search struct {
+	c   *Client
+	uid string
+
+	mu    sync.Mutex
+	found []Guest
+	errs  []error
+}
+
+func (s *search) read(ctx context.Context, r Resource) {
+	config, err := s.c.VMs.Pending(ctx, r.Node, r.VMID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil {
+		if !IsNotFound(err) {
+			s.errs = append(s.errs, fmt.Errorf("read %s: %w", nameGuest(r.VMID, r.Name, r.Node), err))
+		}
+		return
+	}
+	if marker, ok := config.Marker(); ok && marker.UID == s.uid {
+		s.found = append(s.found, Guest{
+			Kind: KindVM, VMID: r.VMID, Node: r.Node, UID: s.uid,
+			SMBIOSUUID: config.SMBIOSUUID(), CTime: config.CTime(),
+		})
+	}
+}

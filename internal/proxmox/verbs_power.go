@@ -1,0 +1,87 @@
+package proxmox
+
+import (
+	"context"
+	"fmt"
+)
+
+// Power brings a guest to the power wanted. A guest that has it is left alone.
+// It returns what the gate read before the first call.
+func (c *Client) Power(ctx context.Context, guest Guest, own *Owned, want PowerState, o PowerOptions) (*VMConfig, error) {
+	switch want {
+	case PowerRunning:
+		return c.start(ctx, guest, own, o)
+	case PowerStopped:
+		return c.stop(ctx, guest, own, o)
+	case PowerPaused:
+		return c.pause(ctx, guest, own, o)
+	default:
+		return nil, fmt.Errorf("no such power state: %q", want)
+	}
+}
+
+// Reboot shuts a guest down and starts it, which brings pending changes into
+// force. It returns what the gate read before.
+func (c *Client) Reboot(ctx context.Context, guest Guest, own *Owned, o PowerOptions) (*VMConfig, error) {
+	return c.command(ctx, guest, own, o, c.VMs.Reboot)
+}
+
+// command makes one power call and waits for it.
+func (c *Client) command(ctx context.Context, guest Guest, own *Owned, o PowerOptions,
+	call func(context.Context, PowerPermission) (UPID, error),
+) (*VMConfig, error) {
+	return c.perform(ctx, guest, own, func(own *Owned) error {
+		upid, err := call(ctx, own)
+		if err != nil {
+			return err
+		}
+		_, err = c.Tasks.Wait(ctx, upid, WaitOptions{Progress: o.Progress})
+		return err
+	})
+}
+
+// start starts a guest. PVE refuses to start one that runs, paused or not; a
+// paused one goes on.
+func (c *Client) start(ctx context.Context, guest Guest, own *Owned, o PowerOptions) (*VMConfig, error) {
+	config, err := c.command(ctx, guest, own, o, c.VMs.Start)
+	if !IsRunning(err) {
+		return config, err
+	}
+	status, err := c.VMs.Status(ctx, config.Node, config.VMID)
+	if err != nil || !status.Paused() {
+		return config, err
+	}
+	_, err = c.command(ctx, guest, nil, o, c.VMs.Resume)
+	return config, err
+}
+
+// stop stops a guest. Stopping a stopped one succeeds.
+func (c *Client) stop(ctx context.Context, guest Guest, own *Owned, o PowerOptions) (*VMConfig, error) {
+	if o.ShutdownTimeout <= 0 {
+		return c.command(ctx, guest, own, o, c.VMs.Stop)
+	}
+	return c.command(ctx, guest, own, o, func(ctx context.Context, p PowerPermission) (UPID, error) {
+		return c.VMs.Shutdown(ctx, p, ShutdownOptions{Timeout: o.ShutdownTimeout, ForceStop: o.ForceStop})
+	})
+}
+
+func (c *Client) pause(ctx context.Context, guest Guest, own *Owned, o PowerOptions) (*VMConfig, error) {
+	if own == nil {
+		var err error
+		if own, err = c.Gate.Own(ctx, guest); err != nil {
+			return nil, err
+		}
+	}
+	config := own.Config()
+	status, err := c.VMs.Status(ctx, own.Node(), own.VMID())
+	if err != nil || status.Paused() {
+		return config, err
+	}
+	if !status.Running() {
+		if _, err := c.start(ctx, guest, own, o); err != nil {
+			return config, err
+		}
+	}
+	_, err = c.command(ctx, guest, nil, o, c.VMs.Suspend)
+	return config, err
+}
