@@ -1,0 +1,124 @@
+package protocol
+
+import (
+	"math/big"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+)
+
+// Object is a block or an object: its attributes by name. In what is sent,
+// attributes that are left out are null.
+type Object map[string]any
+
+// Unknown is a text that is known after apply.
+var Unknown = tftypes.NewValue(tftypes.String, tftypes.UnknownValue)
+
+func encode(t *testing.T, as tftypes.Type, given any) *tfprotov6.DynamicValue {
+	t.Helper()
+
+	dynamic, err := tfprotov6.NewDynamicValue(as, value(t, as, given))
+	must(t, err)
+	return &dynamic
+}
+
+// value builds a value of a type.
+func value(t *testing.T, as tftypes.Type, given any) tftypes.Value {
+	t.Helper()
+
+	switch v := given.(type) {
+	case nil:
+		return tftypes.NewValue(as, nil)
+	case tftypes.Value:
+		return v
+	case Object:
+		return objectValue(t, as, v)
+	case []any:
+		return listValue(t, as, v)
+	default:
+		must(t, tftypes.ValidateValue(as, v))
+		return tftypes.NewValue(as, v)
+	}
+}
+
+func objectValue(t *testing.T, as tftypes.Type, given Object) tftypes.Value {
+	t.Helper()
+
+	values := map[string]tftypes.Value{}
+	switch as := as.(type) {
+	case tftypes.Object:
+		for name, attribute := range as.AttributeTypes {
+			values[name] = value(t, attribute, given[name])
+		}
+	case tftypes.Map:
+		for key, element := range given {
+			values[key] = value(t, as.ElementType, element)
+		}
+	default:
+		t.Fatalf("%s takes no object", as)
+	}
+	return tftypes.NewValue(as, values)
+}
+
+func listValue(t *testing.T, as tftypes.Type, given []any) tftypes.Value {
+	t.Helper()
+
+	var element tftypes.Type
+	switch as := as.(type) {
+	case tftypes.List:
+		element = as.ElementType
+	case tftypes.Set:
+		element = as.ElementType
+	default:
+		t.Fatalf("%s takes no list", as)
+	}
+	values := []tftypes.Value{}
+	for _, v := range given {
+		values = append(values, value(t, element, v))
+	}
+	return tftypes.NewValue(as, values)
+}
+
+// decode turns a value into plain Go: nil, string, bool, float64, []any and
+// [Object].
+func decode(t *testing.T, v tftypes.Value) any {
+	t.Helper()
+
+	if !v.IsKnown() {
+		t.Fatalf("%s is unknown", v)
+	}
+	if v.IsNull() {
+		return nil
+	}
+	switch as := v.Type(); {
+	case as.Is(tftypes.String):
+		return plain[string](t, v)
+	case as.Is(tftypes.Bool):
+		return plain[bool](t, v)
+	case as.Is(tftypes.Number):
+		number := plain[big.Float](t, v)
+		float, _ := number.Float64()
+		return float
+	case as.Is(tftypes.List{}), as.Is(tftypes.Set{}):
+		list := []any{}
+		for _, element := range plain[[]tftypes.Value](t, v) {
+			list = append(list, decode(t, element))
+		}
+		return list
+	default:
+		object := Object{}
+		for name, attribute := range plain[map[string]tftypes.Value](t, v) {
+			object[name] = decode(t, attribute)
+		}
+		return object
+	}
+}
+
+func plain[T any](t *testing.T, v tftypes.Value) T {
+	t.Helper()
+
+	var into T
+	must(t, v.As(&into))
+	return into
+}
