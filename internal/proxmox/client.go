@@ -1,5 +1,15 @@
 package proxmox
 
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
 // Client talks to one PVE cluster. It is safe for concurrent use.
 type Client struct {
 	Cluster *ClusterService
@@ -19,14 +29,148 @@ type Client struct {
 	options Options
 	clock   clock
 	limits  *limiter
+	http    http.RoundTripper
+	// host stands in a request's URL until an endpoint is chosen.
+	host string
 }
 
 // New checks the options and builds a client. It makes no request. All
 // problems are returned at once, joined, each an [*OptionError].
 func New(o Options) (*Client, error) {
-	c := &Client{options: o}
+	o.setDefaults()
+	var p problems
+	hosts := o.endpoints(&p)
+	credential := newCredential(o, &p)
+	config := o.tlsConfig(&p)
+	o.checkNumbers(&p)
+	if err := p.err(); err != nil {
+		return nil, err
+	}
+	c := &Client{options: o, clock: o.clock, limits: newLimiter(o.Limits), host: hosts[0]}
+	c.Cluster = &ClusterService{c: c}
+	c.Nodes = &NodeService{c: c}
+	c.VMs = &VMService{c: c}
+	c.Storage = &StorageService{c: c}
+	c.Access = &AccessService{c: c}
+	c.Pools = &PoolService{c: c}
+	c.Tasks = &TaskService{c: c}
+	c.View = newView(c)
+	c.Gate = newGate(c)
+	c.IDs = newAllocator(c)
+	c.http = c.chain(hosts, newWire(config, o.Limits), credential)
 	return c, nil
+}
+
+// chain is what a request passes, the outermost first: repetition, choice of
+// the endpoint, errors, the token, the bound of requests in flight, the log.
+func (c *Client) chain(hosts []string, transport http.RoundTripper, credential *credential) http.RoundTripper {
+	transport = &logging{next: transport, log: c.options.Log, clock: c.clock}
+	transport = &limiting{next: transport, slots: make(chan struct{}, c.options.Limits.Requests)}
+	transport = &authorizing{next: transport, credential: credential}
+	transport = &explaining{next: transport}
+	failover := &failingOver{next: transport, hosts: hosts}
+	if want := c.options.Cluster; want != "" {
+		failover.check = func(ctx context.Context, host string) error {
+			return c.checkIdentity(ctx, failover.next, host, want)
+		}
+	}
+	return &retrying{next: failover, policy: c.options.Retry, clock: c.clock}
 }
 
 // VMIDRange is the range that the client was given.
 func (c *Client) VMIDRange() VMIDRange { return c.options.VMIDRange }
+
+// envelope is what PVE wraps its answers in.
+type envelope struct {
+	Data  json.RawMessage `json:"data"`
+	Total Int             `json:"total"`
+}
+
+// at joins the segments of an API path, each escaped.
+func at(segments ...string) string {
+	var b strings.Builder
+	for _, segment := range segments {
+		b.WriteByte('/')
+		b.WriteString(url.PathEscape(segment))
+	}
+	return b.String()
+}
+
+// get reads path into out.
+func (c *Client) get(ctx context.Context, path string, query url.Values, out any) error {
+	return c.call(ctx, http.MethodGet, path, query, out)
+}
+
+// call makes a request and decodes the answer's data into out, unless that is
+// nil.
+func (c *Client) call(ctx context.Context, method, path string, params url.Values, out any) error {
+	answer, err := c.exchange(ctx, method, path, params)
+	if err != nil || out == nil {
+		return err
+	}
+	if err := json.Unmarshal(answer.Data, out); err != nil {
+		return fmt.Errorf("%s %s: cannot read PVE's answer: %w", method, path, err)
+	}
+	return nil
+}
+
+// startTask makes a request that PVE answers with the id of a task.
+func (c *Client) startTask(ctx context.Context, method, path string, params url.Values) (UPID, error) {
+	var upid string
+	if err := c.call(ctx, method, path, params, &upid); err != nil {
+		return UPID{}, err
+	}
+	return ParseUPID(upid)
+}
+
+func (c *Client) exchange(ctx context.Context, method, path string, params url.Values) (envelope, error) {
+	req, err := c.request(ctx, c.host, method, path, params)
+	if err != nil {
+		return envelope{}, err
+	}
+	return roundTrip(c.http, req)
+}
+
+// roundTrip sends a request down a chain of round trippers, the wire at its
+// end, which has read the answer whole.
+func roundTrip(chain http.RoundTripper, req *http.Request) (envelope, error) {
+	resp, err := chain.RoundTrip(req)
+	if err != nil {
+		return envelope{}, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	content, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return envelope{}, fmt.Errorf("%s %s: %w", req.Method, apiPath(req), err)
+	}
+	var answer envelope
+	if err := json.Unmarshal(content, &answer); err != nil {
+		return envelope{}, fmt.Errorf("%s %s: the answer is not of PVE's API: %w", req.Method, apiPath(req), err)
+	}
+	return answer, nil
+}
+
+// request builds a request. PVE reads the parameters of GET and DELETE from the
+// query, of POST and PUT from a form.
+func (c *Client) request(ctx context.Context, host, method, path string, params url.Values) (*http.Request, error) {
+	target := "https://" + host + apiPrefix + path
+	var body io.Reader
+	switch method {
+	case http.MethodPost, http.MethodPut:
+		body = strings.NewReader(params.Encode())
+	default:
+		if len(params) > 0 {
+			target += "?" + params.Encode()
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, method, target, body)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", c.options.UserAgent)
+	return req, nil
+}

@@ -1,5 +1,11 @@
 package proxmox
 
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
 // Disk is a "scsiN", "virtioN", "sataN", "ideN", "efidisk0", "tpmstate0" or
 // "unusedN" of a VM. Pointers are optional: nil means that the property string
 // does not mention the key, and PVE's default holds.
@@ -42,23 +48,43 @@ func ParseDisk(s string) (Disk, error) {
 	return d, err
 }
 
-func (d Disk) String() string { s, _ := MarshalProps(d); return s }
+// String writes the drive's property string; a value that cannot be written, for
+// a comma in it, makes it empty.
+func (d Disk) String() string { return marshalled(d) }
+
+func marshalled(v any) string {
+	s, err := MarshalProps(v)
+	if err != nil {
+		return ""
+	}
+	return s
+}
 
 // IsCDROM reports whether the drive is a CD-ROM, cloud-init drives included.
 func (d Disk) IsCDROM() bool { return d.Media != nil && *d.Media == "cdrom" }
 
 // IsCloudInit reports whether the drive is the one that PVE generates for
 // cloud-init.
-func (d Disk) IsCloudInit() bool { return false }
+func (d Disk) IsCloudInit() bool { return cloudInitVolume.MatchString(d.Volume) }
 
-// Storage is the storage that holds the volume, "" for none.
-func (d Disk) Storage() string { return "" }
+var cloudInitVolume = regexp.MustCompile(`[:/](vm-\d+-)?cloudinit(\.(raw|qcow2|qed|vmdk|cow|cloop|qcow))?$`)
+
+// Storage is the storage that holds the volume, "" for an empty drive, the
+// node's own and a path of the node.
+func (d Disk) Storage() string {
+	storage, _, found := strings.Cut(d.Volume, ":")
+	if !found || strings.HasPrefix(storage, "/") {
+		return ""
+	}
+	return storage
+}
 
 // NIC is a "netN" of a VM.
 type NIC struct {
 	Props
 
-	Model string `pve:"model,default"`
+	// Model is "virtio", "e1000" …
+	Model string `pve:"model,default,names=macaddr"`
 	// MAC is what PVE writes as the value of the model ("virtio=BC:24:…").
 	MAC      *string  `pve:"macaddr"`
 	Bridge   *string  `pve:"bridge"`
@@ -78,4 +104,31 @@ func ParseNIC(s string) (NIC, error) {
 	return n, err
 }
 
-func (n NIC) String() string { s, _ := MarshalProps(n); return s }
+// String writes the device's property string; a value that cannot be written,
+// for a comma in it, makes it empty.
+func (n NIC) String() string { return marshalled(n) }
+
+// OnOff is a switch that a drive writes as "on" or "ignore".
+type OnOff bool
+
+// MarshalText writes "on" or "ignore".
+func (o OnOff) MarshalText() ([]byte, error) {
+	if o {
+		return []byte("on"), nil
+	}
+	return []byte("ignore"), nil
+}
+
+// UnmarshalText reads "on" and "ignore", and PVE's spellings of a truth.
+func (o *OnOff) UnmarshalText(text []byte) error {
+	if string(text) == "ignore" {
+		*o = false
+		return nil
+	}
+	truth, ok := parseBool(string(text))
+	if !ok {
+		return fmt.Errorf("%q is neither on nor ignore", text)
+	}
+	*o = OnOff(truth)
+	return nil
+}

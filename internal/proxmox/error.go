@@ -1,12 +1,22 @@
 package proxmox
 
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
 // Error is an answer of PVE other than success.
 type Error struct {
-	// Status is the HTTP status; Reason the text beside it, where PVE puts its
-	// message too.
+	// Status is the HTTP status, Reason the text beside it. PVE answers 500 to
+	// nearly everything that is not a matter of parameters or privileges.
 	Status int
 	Reason string
-	// Message is PVE's own text, without its trailing newline.
+	// Message is PVE's own text, without its trailing newline. PVE sends it in
+	// the reason and in the body; a 401 has no body.
 	Message string
 	// Params are the errors by parameter, of a call whose parameters PVE did
 	// not accept.
@@ -15,7 +25,29 @@ type Error struct {
 	Path   string
 }
 
-func (e *Error) Error() string { return e.Message }
+func (e *Error) Error() string {
+	text := fmt.Sprintf("%s %s: %s", e.Method, e.Path, e.explanation())
+	for _, name := range slices.Sorted(maps.Keys(e.Params)) {
+		text += fmt.Sprintf("; %s: %s", name, strings.TrimSpace(e.Params[name]))
+	}
+	return text
+}
+
+// explanation is PVE's text, or what a 401, which has only its reason, means.
+func (e *Error) explanation() string {
+	if e.Status != http.StatusUnauthorized {
+		return e.Message
+	}
+	switch {
+	case strings.Contains(e.Reason, "No ticket"):
+		return "401 No ticket: PVE found no credentials in the request; a proxy in between may have removed them"
+	case strings.Contains(e.Reason, "csrf"):
+		return "401 " + e.Reason
+	default:
+		return "401 " + e.Reason + " PVE does not accept the API token: its id or its secret is wrong, " +
+			"or the token or its user is disabled, expired or gone"
+	}
+}
 
 // TaskError is a task that ended with an error.
 type TaskError struct {
@@ -26,7 +58,9 @@ type TaskError struct {
 	LogTail []string
 }
 
-func (e *TaskError) Error() string { return e.ExitStatus }
+func (e *TaskError) Error() string {
+	return fmt.Sprintf("task %s of %s on node %s failed: %s", e.UPID.Type, e.UPID.ID, e.UPID.Node, e.ExitStatus)
+}
 
 // LostAnswerError is a mutation whose answer was lost: PVE may or may not have
 // begun it. Look at the task list and at the object before anything else.
@@ -35,7 +69,9 @@ type LostAnswerError struct {
 	Err          error
 }
 
-func (e *LostAnswerError) Error() string { return e.Err.Error() }
+func (e *LostAnswerError) Error() string {
+	return fmt.Sprintf("%s %s: the answer was lost, PVE may or may not have begun: %v", e.Method, e.Path, e.Err)
+}
 
 func (e *LostAnswerError) Unwrap() error { return e.Err }
 
@@ -47,57 +83,64 @@ type InterruptedError struct {
 	Err error
 }
 
-func (e *InterruptedError) Error() string { return e.Err.Error() }
+func (e *InterruptedError) Error() string {
+	return fmt.Sprintf("stopped waiting for task %s, which may still run: %v", e.UPID, e.Err)
+}
 
 func (e *InterruptedError) Unwrap() error { return e.Err }
 
-// IsNotFound reports whether the object does not exist.
-func IsNotFound(err error) bool { return false }
+// ConnectionError is a request without an answer: nobody could be reached, or
+// the answer to a read was cut off.
+type ConnectionError struct {
+	Method, Path string
+	// Endpoint is the host and port that was asked.
+	Endpoint string
+	// Sent tells whether a connection was had. If not, nothing has begun.
+	Sent bool
+	Err  error
+}
 
-// IsLocked reports whether the guest is locked, by its configuration ("VM is
-// locked (clone)") or because another call held its lock file too long. Also
-// true of a task that ended so.
-func IsLocked(err error) bool { return false }
+func (e *ConnectionError) Error() string {
+	what := "cannot reach"
+	if e.Sent {
+		what = "lost the connection to"
+	}
+	return fmt.Sprintf("%s %s: %s %s: %v", e.Method, e.Path, what, e.Endpoint, e.Err)
+}
 
-// IsLockTimeout reports whether a lock file could not be had in time: nothing
-// was begun, and the same may be tried again. Also true of a task that ended
-// so.
-func IsLockTimeout(err error) bool { return false }
+func (e *ConnectionError) Unwrap() error { return e.Err }
 
-// IsPermission reports whether PVE refused for lack of a privilege.
-func IsPermission(err error) bool { return false }
+// TLSError is a connection that was not made because the server could not prove
+// who it is. It is never a reason to try another endpoint.
+type TLSError struct {
+	Endpoint string
+	// Problem says what is wrong with the certificate, Remedy what to do.
+	Problem, Remedy string
+	Err             error
+}
 
-// IsExists reports whether what was to be made exists already: somebody
-// else's, until proven otherwise. Also true of a task that ended so.
-func IsExists(err error) bool { return false }
+func (e *TLSError) Error() string {
+	return fmt.Sprintf("TLS connection to %s refused: %s; %s", e.Endpoint, e.Problem, e.Remedy)
+}
 
-// IsUnavailable reports whether nobody could answer: the endpoint or the node
-// behind it cannot be reached. It says nothing about the object.
-func IsUnavailable(err error) bool { return false }
+func (e *TLSError) Unwrap() error { return e.Err }
 
-// IsUnauthorized reports whether PVE did not accept the credentials.
-func IsUnauthorized(err error) bool { return false }
+// ClusterMismatchError is an endpoint that belongs to another cluster than the
+// one that was expected.
+type ClusterMismatchError struct{ Endpoint, Want, Got string }
 
-// IsDigestMismatch reports whether the configuration was changed by somebody
-// else after it had been read.
-func IsDigestMismatch(err error) bool { return false }
+func (e *ClusterMismatchError) Error() string {
+	return fmt.Sprintf("endpoint %s belongs to cluster %q, not to %q", e.Endpoint, e.Got, e.Want)
+}
 
-// IsNotImplemented reports whether this version of PVE knows no such call.
-func IsNotImplemented(err error) bool { return false }
+// answer finds PVE's answer in an error.
+func answer(err error) (*Error, bool) {
+	var e *Error
+	ok := errors.As(err, &e)
+	return e, ok
+}
 
-// IsLostAnswer reports whether the error is a [*LostAnswerError].
-func IsLostAnswer(err error) bool { return false }
-
-// IsNotBegun reports whether a mutation is known not to have begun although it
-// failed for no fault of its own: nobody could be reached, or a lock file could
-// not be had in time. It may be repeated, after ownership was checked again.
-func IsNotBegun(err error) bool { return false }
-
-// IsNoWorker reports whether PVE could not start the worker of a task ("got no
-// worker upid", seen on parallel deletes). Nothing had begun when it was seen;
-// look, check ownership again, then repeat.
-func IsNoWorker(err error) bool { return false }
-
-// PermissionOf names the path and the privileges that a refusal asked for. Of
-// several privileges one suffices.
-func PermissionOf(err error) (path string, privs []string, ok bool) { return "", nil, false }
+func hasStatus(err error, status int) bool {
+	e, ok := answer(err)
+	return ok && e.Status == status
+}

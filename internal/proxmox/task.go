@@ -2,6 +2,10 @@ package proxmox
 
 import (
 	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
 	"time"
 )
 
@@ -19,11 +23,12 @@ type TaskStatus struct {
 
 // Task is an entry of a node's task list.
 type Task struct {
-	UPID UPID
-	// Status is the exit status; empty while the task runs.
-	Status  string
+	UPID    UPID
 	Running bool
-	End     time.Time
+	// Status is the exit status; empty while the task runs.
+	Status string
+	// End is when the task ended, zero while it runs.
+	End time.Time
 }
 
 // TaskResult is how a task ended that did not fail.
@@ -34,13 +39,6 @@ type TaskResult struct {
 	// lines.
 	Warnings int
 	LogTail  []string
-}
-
-// WaitOptions is what a wait may be given.
-type WaitOptions struct {
-	// Progress receives the lines of the task's log as they appear, every few
-	// seconds. Without it no call is spent on the log of a task that goes well.
-	Progress func(line string)
 }
 
 // TaskSource says which tasks to list.
@@ -64,30 +62,92 @@ type TaskFilter struct {
 	Limit int
 }
 
-// Wait polls until the task has ended. A failure is a [*TaskError] with the end
-// of the log; an end with warnings is a success. When the context ends first,
-// the error is an [*InterruptedError]: the task goes on. Lost connections, 5xx
-// answers and a restart of the node are survived within the context's life.
-func (s *TaskService) Wait(ctx context.Context, upid UPID, o WaitOptions) (TaskResult, error) {
-	return TaskResult{}, nil
-}
-
 // Status reads a task's state.
 func (s *TaskService) Status(ctx context.Context, upid UPID) (TaskStatus, error) {
-	return TaskStatus{}, nil
+	var answer struct {
+		Status     string `json:"status"`
+		ExitStatus Text   `json:"exitstatus"`
+	}
+	if err := s.c.get(ctx, taskPath(upid)+"/status", nil, &answer); err != nil {
+		return TaskStatus{}, err
+	}
+	return TaskStatus{UPID: upid, Running: answer.Status == "running", ExitStatus: string(answer.ExitStatus)}, nil
 }
 
 // Log reads limit lines of a task's log from line start on (0 is the first),
 // and the number of lines there are.
 func (s *TaskService) Log(ctx context.Context, upid UPID, start, limit int) (lines []string, total int, err error) {
-	return nil, 0, nil
+	query := url.Values{"start": {strconv.Itoa(start)}, "limit": {strconv.Itoa(limit)}}
+	answer, err := s.c.exchange(ctx, http.MethodGet, taskPath(upid)+"/log", query)
+	if err != nil {
+		return nil, 0, err
+	}
+	var entries []struct {
+		Text Text `json:"t"`
+	}
+	// PVE 8 answers an object instead of a list for a task that it does not
+	// know.
+	if json.Unmarshal(answer.Data, &entries) != nil {
+		return nil, 0, nil
+	}
+	for _, entry := range entries {
+		lines = append(lines, string(entry.Text))
+	}
+	total = int(answer.Total)
+	// An empty log is one line that says so.
+	if total == 1 && len(lines) == 1 && lines[0] == "no content" {
+		return nil, 0, nil
+	}
+	return lines, total, nil
 }
 
 // List reads a node's tasks, the newest first. Without Sys.Audit on the node
 // only one's own are listed.
 func (s *TaskService) List(ctx context.Context, node string, f TaskFilter) ([]Task, error) {
-	return nil, nil
+	var entries []struct {
+		UPID    UPID   `json:"upid"`
+		Status  string `json:"status"`
+		EndTime Int    `json:"endtime"`
+	}
+	if err := s.c.get(ctx, at("nodes", node, "tasks"), f.query(), &entries); err != nil {
+		return nil, err
+	}
+	tasks := make([]Task, len(entries))
+	for i, entry := range entries {
+		tasks[i] = Task{UPID: entry.UPID, Status: entry.Status}
+		if entry.EndTime == 0 {
+			// A running task reads "RUNNING" or has no status.
+			tasks[i].Running, tasks[i].Status = true, ""
+			continue
+		}
+		tasks[i].End = time.Unix(int64(entry.EndTime), 0)
+	}
+	return tasks, nil
+}
+
+func (f TaskFilter) query() url.Values {
+	query := url.Values{"source": {string(TasksAll)}}
+	if f.Source != "" {
+		query.Set("source", string(f.Source))
+	}
+	if f.VMID != 0 {
+		query.Set("vmid", strconv.Itoa(f.VMID))
+	}
+	if f.TypeFilter != "" {
+		query.Set("typefilter", f.TypeFilter)
+	}
+	if !f.Since.IsZero() {
+		query.Set("since", strconv.FormatInt(f.Since.Unix(), 10))
+	}
+	if f.Limit != 0 {
+		query.Set("limit", strconv.Itoa(f.Limit))
+	}
+	return query
 }
 
 // Stop interrupts a task. Stopping a task that has ended succeeds.
-func (s *TaskService) Stop(ctx context.Context, upid UPID) error { return nil }
+func (s *TaskService) Stop(ctx context.Context, upid UPID) error {
+	return s.c.call(ctx, http.MethodDelete, taskPath(upid), nil, nil)
+}
+
+func taskPath(upid UPID) string { return at("nodes", upid.Node, "tasks", upid.String()) }

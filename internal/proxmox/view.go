@@ -1,38 +1,169 @@
 package proxmox
 
-import "context"
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// viewLife is how long what was read is good for.
+const viewLife = 30 * time.Second
+
+// viewTimeout bounds a shared read: it outlives the caller that began it.
+const viewTimeout = 2 * time.Minute
 
 // View is a picture of the cluster that all concurrent readers share: each list
 // is fetched once and lives for 30 seconds. The gate never reads it.
-type View struct{ c *Client }
+type View struct {
+	c *Client
+
+	mu      sync.Mutex
+	entries map[viewKey]*viewEntry
+}
+
+// viewKey says what was read; node is empty for what is of no one node.
+type viewKey struct{ what, node, id string }
+
+// viewEntry is one read, under way until done is closed.
+type viewEntry struct {
+	start time.Time
+	done  chan struct{}
+	value any
+	err   error
+}
+
+func newView(c *Client) *View { return &View{c: c, entries: map[viewKey]*viewEntry{}} }
 
 // Guests lists the guests that the token may see, VMs and containers.
-func (v *View) Guests(ctx context.Context) ([]Resource, error) { return nil, nil }
+func (v *View) Guests(ctx context.Context) ([]Resource, error) {
+	return shared(ctx, v, viewKey{what: "guests"}, func(ctx context.Context) ([]Resource, error) {
+		return v.c.Cluster.Resources(ctx, "vm")
+	})
+}
 
 // Guest finds a guest by its id. Not found proves nothing, see
 // [ClusterService.VMIDFree].
 func (v *View) Guest(ctx context.Context, vmid int) (Resource, bool, error) {
+	guests, err := v.Guests(ctx)
+	if err != nil {
+		return Resource{}, false, err
+	}
+	for _, guest := range guests {
+		if guest.VMID == vmid {
+			return guest, true, nil
+		}
+	}
 	return Resource{}, false, nil
 }
 
 // LiveGuests is the live state of the guests of one kind on a node, by vmid.
+// The map is shared: it is not to be changed.
 func (v *View) LiveGuests(ctx context.Context, node string, kind Kind) (map[int]GuestStatus, error) {
-	return nil, nil
+	key := viewKey{what: "live", node: node, id: string(kind)}
+	return shared(ctx, v, key, func(ctx context.Context) (map[int]GuestStatus, error) {
+		guests, err := v.c.guests(ctx, node, kind)
+		if err != nil {
+			return nil, err
+		}
+		byID := make(map[int]GuestStatus, len(guests))
+		for _, guest := range guests {
+			byID[guest.VMID] = guest
+		}
+		return byID, nil
+	})
 }
 
 // Nodes lists the nodes.
-func (v *View) Nodes(ctx context.Context) ([]Node, error) { return nil, nil }
-
-// Storages lists the storages of a node.
-func (v *View) Storages(ctx context.Context, node string) ([]NodeStorage, error) { return nil, nil }
-
-// Interfaces lists the interfaces of a node.
-func (v *View) Interfaces(ctx context.Context, node string) ([]Interface, error) { return nil, nil }
-
-// VMConfig is a VM's configuration, for templates: it may be 30 seconds old.
-func (v *View) VMConfig(ctx context.Context, node string, vmid int) (*VMConfig, error) {
-	return nil, nil
+func (v *View) Nodes(ctx context.Context) ([]Node, error) {
+	return shared(ctx, v, viewKey{what: "nodes"}, v.c.Nodes.List)
 }
 
-// Drop forgets what is known of a node and the list of guests, after a change.
-func (v *View) Drop(node string) {}
+// Storages lists the storages of a node.
+func (v *View) Storages(ctx context.Context, node string) ([]NodeStorage, error) {
+	return shared(ctx, v, viewKey{what: "storages", node: node}, func(ctx context.Context) ([]NodeStorage, error) {
+		return v.c.Storage.List(ctx, node)
+	})
+}
+
+// Interfaces lists the interfaces of a node.
+func (v *View) Interfaces(ctx context.Context, node string) ([]Interface, error) {
+	return shared(ctx, v, viewKey{what: "interfaces", node: node}, func(ctx context.Context) ([]Interface, error) {
+		return v.c.Nodes.Network(ctx, node)
+	})
+}
+
+// VMConfig is a VM's configuration, for templates: it may be 30 seconds old. It
+// is shared: not to be changed.
+func (v *View) VMConfig(ctx context.Context, node string, vmid int) (*VMConfig, error) {
+	key := viewKey{what: "config", node: node, id: strconv.Itoa(vmid)}
+	return shared(ctx, v, key, func(ctx context.Context) (*VMConfig, error) {
+		return v.c.VMs.Config(ctx, node, vmid)
+	})
+}
+
+// Drop forgets the guests of a node, live states and configurations, and the
+// cluster's list of guests, after a change. A read that is under way serves
+// those who wait for it and nobody who comes later.
+func (v *View) Drop(node string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for key := range v.entries {
+		ofNode := key.node == node && (key.what == "live" || key.what == "config")
+		if ofNode || key.what == "guests" {
+			delete(v.entries, key)
+		}
+	}
+}
+
+// shared reads once for all who ask at the same time or within the view's life.
+// An error is told to those who wait and then forgotten.
+func shared[T any](ctx context.Context, v *View, key viewKey, load func(context.Context) (T, error)) (T, error) {
+	var none T
+	entry, first := v.entry(key)
+	if first {
+		// The first caller may be cancelled while others still wait.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), viewTimeout)
+		go func() {
+			defer cancel()
+			value, err := load(ctx)
+			v.finish(key, entry, value, err)
+		}()
+	}
+	select {
+	case <-ctx.Done():
+		return none, ctx.Err()
+	case <-entry.done:
+	}
+	value, ok := entry.value.(T)
+	if !ok || entry.err != nil {
+		return none, entry.err
+	}
+	return value, nil
+}
+
+// entry finds a read that is under way or fresh, or begins one.
+func (v *View) entry(key viewKey) (entry *viewEntry, first bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	now := v.c.clock.Now()
+	if entry, ok := v.entries[key]; ok && now.Sub(entry.start) < viewLife {
+		return entry, false
+	}
+	entry = &viewEntry{start: now, done: make(chan struct{})}
+	v.entries[key] = entry
+	return entry, true
+}
+
+func (v *View) finish(key viewKey, entry *viewEntry, value any, err error) {
+	entry.value, entry.err = value, err
+	close(entry.done)
+	if err == nil {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.entries[key] == entry {
+		delete(v.entries, key)
+	}
+}

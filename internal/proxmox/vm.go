@@ -2,6 +2,12 @@ package proxmox
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
 	"time"
 )
 
@@ -77,28 +83,105 @@ type DeleteOptions struct {
 	DestroyUnreferencedDisks bool
 }
 
+// OutOfRangeError is a guest id outside the client's range: refused before any
+// call.
+type OutOfRangeError struct {
+	VMID  int
+	Range VMIDRange
+}
+
+func (e *OutOfRangeError) Error() string {
+	if !e.Range.Configured() {
+		return fmt.Sprintf("no guest is made (%d) while no range of guest ids is configured", e.VMID)
+	}
+	return fmt.Sprintf("guest id %d lies outside the range %s", e.VMID, e.Range)
+}
+
 // List reads the VMs of a node, live. VMs that the token may not read are left
 // out.
-func (s *VMService) List(ctx context.Context, node string) ([]GuestStatus, error) { return nil, nil }
+func (s *VMService) List(ctx context.Context, node string) ([]GuestStatus, error) {
+	return s.c.guests(ctx, node, KindVM)
+}
+
+func (c *Client) guests(ctx context.Context, node string, kind Kind) ([]GuestStatus, error) {
+	var guests []GuestStatus
+	err := c.get(ctx, at("nodes", node, string(kind)), nil, &guests)
+	return guests, err
+}
 
 // Status reads a VM's state, paused or not. It is a protected call: use it only
 // where that is needed.
 func (s *VMService) Status(ctx context.Context, node string, vmid int) (GuestStatus, error) {
-	return GuestStatus{}, nil
+	var status GuestStatus
+	err := s.c.get(ctx, vmPath(node, vmid, "status", "current"), nil, &status)
+	return status, err
 }
 
 // Config reads a VM's configuration with pending changes merged in.
 func (s *VMService) Config(ctx context.Context, node string, vmid int) (*VMConfig, error) {
-	return nil, nil
+	var values map[string]json.RawMessage
+	if err := s.c.get(ctx, vmPath(node, vmid, "config"), nil, &values); err != nil {
+		return nil, err
+	}
+	config := newVMConfig(node, vmid)
+	for key, raw := range values {
+		if value, err := scalar(raw); err == nil {
+			config.set(key, value)
+		}
+	}
+	return config, nil
 }
 
 // Pending reads a VM's configuration: values in force, pending changes and the
 // digest in one call.
 func (s *VMService) Pending(ctx context.Context, node string, vmid int) (*VMConfig, error) {
-	return nil, nil
+	var items []struct {
+		Key     string `json:"key"`
+		Value   *Text  `json:"value"`
+		Pending *Text  `json:"pending"`
+		// Delete is 1, or 2 for a deletion that removes the volume.
+		Delete Int `json:"delete"`
+	}
+	if err := s.c.get(ctx, vmPath(node, vmid, "pending"), nil, &items); err != nil {
+		return nil, err
+	}
+	config := newVMConfig(node, vmid)
+	for _, item := range items {
+		if item.Value != nil {
+			config.set(item.Key, string(*item.Value))
+		}
+		if item.Pending != nil {
+			config.Pending[item.Key] = string(*item.Pending)
+		}
+		if item.Delete != 0 {
+			config.PendingDelete = append(config.PendingDelete, item.Key)
+		}
+	}
+	slices.Sort(config.PendingDelete)
+	return config, nil
 }
 
 // Clone starts a clone. No guest of that id may exist, so it needs no
 // permission of the gate; an id outside the client's range is refused before
-// any call.
-func (s *VMService) Clone(ctx context.Context, r CloneRequest) (UPID, error) { return UPID{}, nil }
+// any call. The task carries the template's vmid, not the clone's.
+func (s *VMService) Clone(ctx context.Context, r CloneRequest) (UPID, error) {
+	if allowed := s.c.VMIDRange(); !allowed.Contains(r.NewID) {
+		return UPID{}, &OutOfRangeError{VMID: r.NewID, Range: allowed}
+	}
+	params := url.Values{"newid": {strconv.Itoa(r.NewID)}, "full": {formatBool(r.Full)}}
+	for name, value := range map[string]string{
+		"name": r.Name, "description": r.Description, "target": r.Target,
+		"storage": r.Storage, "pool": r.Pool, "format": r.Format,
+	} {
+		if value != "" {
+			params.Set(name, value)
+		}
+	}
+	defer s.c.View.Drop(r.TemplateNode)
+	defer s.c.View.Drop(r.Target)
+	return s.c.startTask(ctx, http.MethodPost, vmPath(r.TemplateNode, r.Template, "clone"), params)
+}
+
+func vmPath(node string, vmid int, rest ...string) string {
+	return at(append([]string{"nodes", node, string(KindVM), strconv.Itoa(vmid)}, rest...)...)
+}

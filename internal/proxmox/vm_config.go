@@ -1,11 +1,18 @@
 package proxmox
 
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
 // VMConfig is a VM's configuration. Numbers are text, as in PVE's own file.
 type VMConfig struct {
 	Node string
 	VMID int
 	// Current are the values in force. Read by [VMService.Config], they have
-	// pending changes merged in, and Pending is nil.
+	// pending changes merged in, and Pending is empty.
 	Current map[string]string
 	// Pending are the values that wait for the guest's next start.
 	Pending map[string]string
@@ -15,23 +22,93 @@ type VMConfig struct {
 	Digest string
 }
 
+func newVMConfig(node string, vmid int) *VMConfig {
+	return &VMConfig{Node: node, VMID: vmid, Current: map[string]string{}, Pending: map[string]string{}}
+}
+
+func (c *VMConfig) set(key, value string) {
+	if key == "digest" {
+		c.Digest = value
+		return
+	}
+	c.Current[key] = value
+}
+
+// The slots of a VM's devices. EFI variables and TPM state are not disks of the
+// guest's.
+var (
+	diskSlot   = regexp.MustCompile(`^(ide|sata|scsi|virtio)\d+$`)
+	stateSlot  = regexp.MustCompile(`^(efidisk|tpmstate)\d+$`)
+	unusedSlot = regexp.MustCompile(`^unused\d+$`)
+	nicSlot    = regexp.MustCompile(`^net\d+$`)
+)
+
 // Get is the value of a key in force, "" when it is not set.
 func (c *VMConfig) Get(key string) string { return c.Current[key] }
 
 // Wanted is the value of a key once pending changes are in force.
-func (c *VMConfig) Wanted(key string) string { return "" }
+func (c *VMConfig) Wanted(key string) string {
+	if value, ok := c.Pending[key]; ok {
+		return value
+	}
+	if slices.Contains(c.PendingDelete, key) {
+		return ""
+	}
+	return c.Current[key]
+}
 
-// Disks are the disks by slot ("scsi0"), without CD-ROMs and unused volumes.
-func (c *VMConfig) Disks() map[string]Disk { return nil }
+// Disks are the disks by slot ("scsi0"), without CD-ROMs, unused volumes and the
+// machine's own state.
+func (c *VMConfig) Disks() map[string]Disk {
+	return c.drives(diskSlot, func(d Disk) bool { return !d.IsCDROM() })
+}
 
 // CDROMs are the CD-ROM drives by slot, the cloud-init drive included.
-func (c *VMConfig) CDROMs() map[string]Disk { return nil }
+func (c *VMConfig) CDROMs() map[string]Disk { return c.drives(diskSlot, Disk.IsCDROM) }
+
+// StateDisks are the volumes of the machine's own state, "efidisk0" and
+// "tpmstate0".
+func (c *VMConfig) StateDisks() map[string]Disk { return c.drives(stateSlot, anyDisk) }
 
 // Unused are the volumes that are attached nowhere, by "unusedN".
-func (c *VMConfig) Unused() map[string]Disk { return nil }
+func (c *VMConfig) Unused() map[string]Disk { return c.drives(unusedSlot, anyDisk) }
+
+func anyDisk(Disk) bool { return true }
+
+func (c *VMConfig) drives(slots *regexp.Regexp, wanted func(Disk) bool) map[string]Disk {
+	found := map[string]Disk{}
+	for key, value := range c.Current {
+		if !slots.MatchString(key) {
+			continue
+		}
+		disk, err := ParseDisk(value)
+		if err != nil {
+			// What cannot be read is not made to vanish.
+			volume, _, _ := strings.Cut(value, ",")
+			disk = Disk{Volume: volume}
+		}
+		if wanted(disk) {
+			found[key] = disk
+		}
+	}
+	return found
+}
 
 // NICs are the network devices by slot ("net0").
-func (c *VMConfig) NICs() map[string]NIC { return nil }
+func (c *VMConfig) NICs() map[string]NIC {
+	found := map[string]NIC{}
+	for key, value := range c.Current {
+		if !nicSlot.MatchString(key) {
+			continue
+		}
+		nic, err := ParseNIC(value)
+		if err != nil {
+			nic = NIC{}
+		}
+		found[key] = nic
+	}
+	return found
+}
 
 // Description is the description as PVE has it, marker and all.
 func (c *VMConfig) Description() string { return c.Current["description"] }
@@ -43,17 +120,65 @@ func (c *VMConfig) Marker() (Marker, bool) { return ParseMarker(c.Description(),
 func (c *VMConfig) Lock() string { return c.Current["lock"] }
 
 // Template reports whether it is a template.
-func (c *VMConfig) Template() bool { return false }
+func (c *VMConfig) Template() bool {
+	template, _ := parseBool(c.Current["template"])
+	return template
+}
 
 // BootDisk is the slot of the first disk in the boot order, never a CD-ROM or a
-// network device.
-func (c *VMConfig) BootDisk() (slot string, ok bool) { return "", false }
+// network device. Where neither "boot" nor the old "bootdisk" names one, a disk
+// that is the only one is meant.
+func (c *VMConfig) BootDisk() (slot string, ok bool) {
+	disks := c.Disks()
+	for _, slot := range c.bootOrder() {
+		if _, ok := disks[slot]; ok {
+			return slot, true
+		}
+	}
+	if _, ok := disks[c.Current["bootdisk"]]; ok {
+		return c.Current["bootdisk"], true
+	}
+	if len(disks) == 1 {
+		for slot := range disks {
+			return slot, true
+		}
+	}
+	return "", false
+}
+
+// bootOrder are the devices of "boot: order=scsi0;ide2;net0". The old form,
+// letters such as "cdn", names none.
+func (c *VMConfig) bootOrder() []string {
+	props, err := ParseProps(c.Current["boot"])
+	if err != nil {
+		return nil
+	}
+	order, _ := props.Get("order")
+	return strings.FieldsFunc(order, func(r rune) bool { return strings.ContainsRune(";, \t\x00", r) })
+}
 
 // SMBIOSUUID is the machine's UUID, "" when there is none.
-func (c *VMConfig) SMBIOSUUID() string { return "" }
+func (c *VMConfig) SMBIOSUUID() string {
+	var smbios SMBIOS1
+	if UnmarshalProps(c.Current["smbios1"], &smbios) != nil {
+		return ""
+	}
+	return smbios.UUID
+}
 
 // CTime is when PVE made the guest, seconds since 1970; 0 when it does not say.
-func (c *VMConfig) CTime() int64 { return 0 }
+// A clone keeps the time of its template.
+func (c *VMConfig) CTime() int64 {
+	var meta Meta
+	if UnmarshalProps(c.Current["meta"], &meta) != nil {
+		return 0
+	}
+	return meta.CTime
+}
 
 // PendingKeys are the keys that wait for the next start, sorted.
-func (c *VMConfig) PendingKeys() []string { return nil }
+func (c *VMConfig) PendingKeys() []string {
+	keys := slices.AppendSeq(slices.Clone(c.PendingDelete), maps.Keys(c.Pending))
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
