@@ -207,6 +207,5 @@ func (a *admin) setClock(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *admin) expireTickets(w http.ResponseWriter, _ *http.Request) {
-	a.lab.faults.ExpireTickets()
-	w.WriteHeader(http.StatusNoContent)
+	reply(w, map[string]bool{"expired": true}, a.lab.faults.ExpireTickets())
 }

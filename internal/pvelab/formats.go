@@ -1,58 +1,125 @@
 package pvelab
 
 import (
+	"embed"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
 )
 
-var nodeNameRE = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$`)
-
 // formats are the named checks of single values, propertyFormats the named
-// property strings.
+// property strings and propertyChecks what these are checked for as a whole. A
+// name may end in -list or -opt.
 var (
 	formats         = map[string]func(string) error{}
 	propertyFormats = map[string]map[string]*property{}
+	propertyChecks  = map[string]func(map[string]string) error{}
 )
+
+//go:embed schema/formats.json
+var formatsFile embed.FS
+
+func init() {
+	if err := readPropertyFormats(); err != nil {
+		panic(err)
+	}
+	registerCommonFormats()
+	registerAddressFormats()
+	registerAccessFormats()
+	registerStorageFormats()
+	registerQemuFormats()
+}
+
+// readPropertyFormats reads the property strings that the schema only names.
+func readPropertyFormats() error {
+	raw, err := formatsFile.ReadFile("schema/formats.json")
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, &propertyFormats); err != nil {
+		return fmt.Errorf("schema/formats.json: %w", err)
+	}
+	return nil
+}
 
 // registerFormat names a check of a parameter's text. The error's text is what
 // PVE shows after "invalid format - ".
 func registerFormat(name string, check func(value string) error) { formats[name] = check }
 
-// checkFormat checks a value against a format; a name may end in -list or -opt.
-// Unknown names pass: the schema has some that no served endpoint uses.
+// registerPattern names a regular expression; text is PVE's refusal, in which %s
+// stands for the value.
+func registerPattern(name, expr, text string) {
+	re := regexp.MustCompile("^(?:" + expr + ")$")
+	registerFormat(name, func(value string) error {
+		if re.MatchString(value) {
+			return nil
+		}
+		return refusal(text, value)
+	})
+}
+
+// refusal is a format's error: PVE's text with the value in its place.
+func refusal(text, value string) error {
+	return errors.New(strings.ReplaceAll(text, "%s", value))
+}
+
+// checkFormat checks a value against a format. Names that nobody registered pass.
 func checkFormat(f format, value, path string) error {
 	keys := f.Keys
 	if keys == nil {
-		keys = propertyFormats[f.Name]
+		keys = propertyFormats[baseFormat(f.Name)]
 	}
-	if keys != nil {
-		_, err := parsePropertyAt(keys, value, path)
+	if keys == nil {
+		return checkNamed(f.Name, value)
+	}
+	parsed, err := parsePropertyAt(keys, value, path)
+	if err != nil {
 		return err
 	}
-	if f.Name == "" {
-		return nil
+	if check := propertyChecks[f.Name]; check != nil {
+		return check(parsed)
 	}
-	if check := formats[f.Name]; check != nil {
+	return nil
+}
+
+func checkNamed(name, value string) error {
+	if check := formats[name]; check != nil {
 		return check(value)
 	}
-	if base, ok := strings.CutSuffix(f.Name, "-list"); ok && formats[base] != nil {
-		return checkList(formats[base], value)
+	if base, ok := strings.CutSuffix(name, "-list"); ok && formats[base] != nil {
+		for _, v := range splitList(value) {
+			if err := formats[base](v); err != nil {
+				return err
+			}
+		}
 	}
-	if base, ok := strings.CutSuffix(f.Name, "-opt"); ok && formats[base] != nil && value != "" {
+	if base, ok := strings.CutSuffix(name, "-opt"); ok && formats[base] != nil && value != "" {
 		return formats[base](value)
 	}
 	return nil
 }
 
-func checkList(check func(string) error, value string) error {
-	for _, v := range splitList(value) {
-		if err := check(v); err != nil {
-			return err
-		}
-	}
-	return nil
+// knownFormat reports whether a name can be checked.
+func knownFormat(name string) bool {
+	base := strings.TrimSuffix(strings.TrimSuffix(name, "-list"), "-opt")
+	return formats[name] != nil || formats[base] != nil || propertyFormats[baseFormat(name)] != nil
 }
 
-// formatText makes a format's error with PVE's text.
-func formatText(text string) error { return errors.New(text) }
+// versioned formats differ between the versions; in 8.4 their names carry
+// suffix8.
+var versioned = map[string]bool{"pve-vm-cpu-conf": true, "pve-priv-list": true}
+
+const suffix8 = "@8"
+
+func baseFormat(name string) string { return strings.TrimSuffix(name, suffix8) }
+
+// playVersion8 points a method's versioned formats to those of 8.4.
+func (m *method) playVersion8() {
+	for _, p := range m.Parameters.Properties {
+		if versioned[p.Format.Name] {
+			p.Format.Name += suffix8
+		}
+	}
+}

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 )
 
 // Options describe the cluster that New builds.
@@ -49,9 +48,8 @@ type Lab struct {
 	access  *accessControl
 	tasks   *taskStore
 	secrets map[string]tokenSecret
-	// ticketKey signs tickets; those older than ticketsExpired are refused.
-	ticketKey      ticketKey
-	ticketsExpired time.Time
+	// ticketKey signs tickets.
+	ticketKey ticketKey
 
 	qemuState
 	storageState

@@ -88,10 +88,12 @@ func (p *pattern) UnmarshalJSON(raw []byte) error {
 var (
 	perlGroupRE = regexp.MustCompile(`\(\?\^([a-z]*):`)
 	openRangeRE = regexp.MustCompile(`\{,(\d+)\}`)
+	longRangeRE = regexp.MustCompile(`\{0,\d{4,}\}`)
 )
 
 // fromPerl rewrites what Go spells differently: the modifiers of a stringified
-// qr// and open-ended repetition.
+// qr// and open-ended repetition; it gives up bounds above a thousand, which Go
+// cannot hold.
 func fromPerl(perl string) string {
 	perl = perlGroupRE.ReplaceAllStringFunc(perl, func(m string) string {
 		if strings.Contains(m, "i") {
@@ -100,7 +102,8 @@ func fromPerl(perl string) string {
 		return "(?:"
 	})
 	perl = strings.ReplaceAll(perl, `\0`, `\x00`)
-	return openRangeRE.ReplaceAllString(perl, "{0,$1}")
+	perl = openRangeRE.ReplaceAllString(perl, "{0,$1}")
+	return longRangeRE.ReplaceAllString(perl, "*")
 }
 
 // slots bounds the indexed properties, which the schema writes as "net[n]": the

@@ -79,9 +79,6 @@ func (ps *propertyString) pair(key, value string) error {
 			return fmt.Errorf("key '%s' is already defined (via alias)", key)
 		}
 	}
-	if p == nil {
-		return fmt.Errorf("invalid key in comma-separated list property: %s", key)
-	}
 	ps.values[key] = lenient(p, value)
 	return nil
 }
@@ -109,7 +106,7 @@ func (ps *propertyString) bare(value string) error {
 // lenient reads the words that property strings accept for a boolean; plain
 // parameters take 0 and 1 only.
 func lenient(p *property, value string) string {
-	if p.Type != "boolean" {
+	if p == nil || p.Type != "boolean" {
 		return value
 	}
 	switch strings.ToLower(value) {

@@ -1,11 +1,11 @@
 package pvelab
 
 import (
-	"bufio"
 	"bytes"
 	"embed"
 	"encoding/json"
 	"fmt"
+	"sync"
 )
 
 //go:embed schema/*.jsonl
@@ -34,24 +34,30 @@ type permissions struct {
 	Check []any  `json:"check"`
 }
 
-func loadSchema(version string) (*schema, error) {
-	name := "schema/9.jsonl"
-	if version == "8.4" {
-		name = "schema/8.jsonl"
-	}
+// schemas are read once: labs share them.
+var schemas = map[string]func() (*schema, error){
+	"9.2": sync.OnceValues(func() (*schema, error) { return readSchema("schema/9.jsonl", false) }),
+	"8.4": sync.OnceValues(func() (*schema, error) { return readSchema("schema/8.jsonl", true) }),
+}
+
+func loadSchema(version string) (*schema, error) { return schemas[version]() }
+
+func readSchema(name string, is8 bool) (*schema, error) {
 	raw, err := schemaFiles.ReadFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("embedded schema: %w", err)
 	}
 	s := &schema{methods: map[string]*method{}}
-	lines := bufio.NewScanner(bytes.NewReader(raw))
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	for dec.More() {
 		m := &method{}
-		if err := json.Unmarshal(lines.Bytes(), m); err != nil {
+		if err := dec.Decode(m); err != nil {
 			return nil, fmt.Errorf("embedded schema %s: %w", name, err)
+		}
+		if is8 {
+			m.playVersion8()
 		}
 		s.methods[m.Method+" "+m.Path] = m
 	}
-	return s, lines.Err()
+	return s, nil
 }

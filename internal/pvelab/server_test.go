@@ -240,7 +240,9 @@ func TestTicketsExpire(t *testing.T) {
 	old := l.ticketUser(ticket)
 	ticket, _ = l.issueTicket(rootUser)
 	l.mu.Unlock()
-	l.Faults().ExpireTickets()
+	if err := l.Faults().ExpireTickets(); err != nil {
+		t.Fatal(err)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if revoked := l.ticketUser(ticket); before != rootUser || old != "" || revoked != "" {
