@@ -70,11 +70,12 @@ func (d *ProviderData) RequireVMIDRange(diags *diag.Diagnostics) bool {
 	if d.VMIDRange.Configured() {
 		return true
 	}
-	diags.AddError("No VMID range is configured",
-		"Guests are only made, changed and destroyed inside a range of ids that is the provider's own. Set it in the provider block, "+
-			"for example vmid_range = { first = 20000, last = 20999 }, or in the environment: PROXMOX_VMID_RANGE=20000-20999.")
+	diags.AddError("No VMID range is configured", rangeRemedy)
 	return false
 }
+
+const rangeRemedy = "Guests are only made, changed and destroyed inside a range of ids that is the provider's own. Set it in the provider block, " +
+	"for example vmid_range = { first = 20000, last = 20999 }, or in the environment: PROXMOX_VMID_RANGE=20000-20999."
 
 // RequireNode returns the node that a resource names, else the provider's
 // default, and adds an error at the attribute when there is neither.

@@ -141,6 +141,33 @@ func TestAddError(t *testing.T) {
 			[]string{"may not read"},
 			[]string{"VM.Audit on /vms/20000"},
 		},
+		"an unfinished guest": {
+			&proxmox.UnfinishedError{VMID: 20007, Node: "pve1", Name: "web", UID: "7d9c1f6e-0000-4000-8000-000000000001"},
+			[]string{"did not finish"},
+			[]string{"20007", "terraform import", "destroy VM 20007"},
+		},
+		"a taken id": {
+			&proxmox.TakenError{VMID: 20007, Detail: "VM 20007 \"other\""},
+			[]string{"id is taken"},
+			[]string{"20007", "other", "another vmid"},
+		},
+		"an exhausted range": {
+			&proxmox.ExhaustedError{Range: proxmox.VMIDRange{First: 20000, Last: 20009}, Used: 4, Highest: 20009},
+			[]string{"exhausted"},
+			[]string{"20000-20009", "4 of its 10", "PROXMOX_VMID_RANGE"},
+		},
+		"no range": {proxmox.ErrNoRange, []string{"no VMID range"}, []string{"PROXMOX_VMID_RANGE"}},
+		"an id outside the range": {
+			&proxmox.OutOfRangeError{VMID: 100, Range: proxmox.VMIDRange{First: 20000, Last: 20009}},
+			[]string{"outside vmid_range"},
+			[]string{"100", "20000-20009"},
+		},
+		"a protected guest": {proxmox.ErrProtected, []string{"protected"}, []string{"protection = false"}},
+		"a held guest": {
+			&proxmox.LockedError{VMID: 20007, Node: "pve1", Lock: "backup"},
+			[]string{"locked by another operation"},
+			[]string{"backup", "qm unlock"},
+		},
 		"anything else": {
 			errors.New("something odd"),
 			[]string{"Cannot clone template 9000"},

@@ -24,7 +24,7 @@ type explanation struct {
 // particular one.
 func explain(err error) explanation {
 	for _, find := range []func(error) (explanation, bool){
-		ownership, interrupted, lostAnswer, connection, refused, conflict, missing,
+		ownership, creation, boundary, interrupted, lostAnswer, connection, refused, conflict, missing,
 	} {
 		if e, ok := find(err); ok {
 			e.said = withLog(err, e.said)
@@ -151,6 +151,7 @@ func privilegeHint(privileges []string) string {
 
 // conflict explains what somebody else did or is doing.
 func conflict(err error) (explanation, bool) {
+	var locked *proxmox.LockedError
 	switch {
 	case proxmox.IsDigestMismatch(err):
 		return explanation{
@@ -162,7 +163,7 @@ func conflict(err error) (explanation, bool) {
 			cause:  "another operation held the lock too long",
 			remedy: "Nothing was begun. Apply again; if it happens often, lower limits.tasks_per_storage or -parallelism.",
 		}, true
-	case proxmox.IsLocked(err):
+	case errors.As(err, &locked) || proxmox.IsLocked(err):
 		return explanation{
 			cause: "the guest is locked by another operation",
 			remedy: "A backup, clone, migration or snapshot is at work on it. Apply again when it has ended. " +

@@ -21,6 +21,60 @@ func ownership(err error) (explanation, bool) {
 	}, true
 }
 
+// creation explains why a guest is not made.
+func creation(err error) (explanation, bool) {
+	var (
+		unfinished *proxmox.UnfinishedError
+		taken      *proxmox.TakenError
+		exhausted  *proxmox.ExhaustedError
+	)
+	switch {
+	case errors.As(err, &unfinished):
+		return explanation{
+			cause: "an earlier run began it and did not finish",
+			said:  sentence(unfinished.Error()),
+			remedy: fmt.Sprintf("To finish it: `terraform import <address> %d`, then apply. To begin anew: destroy VM %d in Proxmox VE, then apply.",
+				unfinished.VMID, unfinished.VMID),
+		}, true
+	case errors.As(err, &taken):
+		return explanation{
+			cause:  "the id is taken",
+			said:   sentence(taken.Error()),
+			remedy: "Choose another vmid, or leave it out: then a free one is taken.",
+		}, true
+	case errors.As(err, &exhausted):
+		return explanation{
+			cause:  "vmid_range is exhausted",
+			said:   sentence(exhausted.Error()),
+			remedy: "Raise vmid_range.last, or PROXMOX_VMID_RANGE where it comes from there.",
+		}, true
+	case errors.Is(err, proxmox.ErrNoRange):
+		return explanation{cause: "no VMID range is configured", remedy: rangeRemedy}, true
+	default:
+		return explanation{}, false
+	}
+}
+
+// boundary explains what is refused without asking Proxmox VE.
+func boundary(err error) (explanation, bool) {
+	var outside *proxmox.OutOfRangeError
+	switch {
+	case errors.As(err, &outside):
+		return explanation{
+			cause:  "the id lies outside vmid_range",
+			said:   sentence(outside.Error()),
+			remedy: "Nothing outside vmid_range is ever made, changed or destroyed.",
+		}, true
+	case errors.Is(err, proxmox.ErrProtected):
+		return explanation{
+			cause:  "it is protected",
+			remedy: "Nothing was stopped or destroyed. Set protection = false, apply, and then destroy it.",
+		}, true
+	default:
+		return explanation{}, false
+	}
+}
+
 func standingCause(standing proxmox.Standing) string {
 	switch standing {
 	case proxmox.Damaged:

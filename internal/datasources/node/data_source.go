@@ -52,7 +52,7 @@ func (d *dataSource) Read(ctx context.Context, req datasource.ReadRequest, resp 
 		framework.AddError(&resp.Diagnostics, "list the nodes", err)
 		return
 	}
-	index := slices.IndexFunc(nodes, func(n proxmox.Node) bool { return n.Name == name })
+	index := slices.IndexFunc(nodes, func(n proxmox.Node) bool { return n.Node == name })
 	if index < 0 {
 		resp.Diagnostics.AddAttributeError(path.Root("name"), "No such node",
 			fmt.Sprintf("The cluster has no node %q. It has: %s.", name, strings.Join(names(nodes), ", ")))
@@ -68,7 +68,7 @@ func (d *dataSource) Read(ctx context.Context, req datasource.ReadRequest, resp 
 func names(nodes []proxmox.Node) []string {
 	var all []string
 	for _, n := range nodes {
-		all = append(all, n.Name)
+		all = append(all, n.Node)
 	}
 	slices.Sort(all)
 	return all

@@ -47,9 +47,9 @@ func (d *listDataSource) Read(ctx context.Context, _ datasource.ReadRequest, res
 	state := listModel{Nodes: map[string]model{}, Online: []string{}}
 	reader := newReader(ctx, client, &resp.Diagnostics)
 	for _, node := range nodes {
-		state.Nodes[node.Name] = reader.read(ctx, node, &resp.Diagnostics)
+		state.Nodes[node.Node] = reader.read(ctx, node, &resp.Diagnostics)
 		if node.Online() {
-			state.Online = append(state.Online, node.Name)
+			state.Online = append(state.Online, node.Node)
 		}
 	}
 	slices.Sort(state.Online)

@@ -44,12 +44,12 @@ type listModel struct {
 // offline.
 func fromNode(node proxmox.Node) model {
 	return model{
-		Name:            node.Name,
+		Name:            node.Node,
 		Status:          node.Status,
-		TLSFingerprint:  unlessZero(node.Fingerprint),
+		TLSFingerprint:  unlessZero(node.SSLFingerprint),
 		CPUs:            unlessZero(int64(node.MaxCPU)),
-		MemoryBytes:     unlessZero(node.MaxMem),
-		MemoryUsedBytes: unlessZero(node.Mem),
+		MemoryBytes:     unlessZero(int64(node.MaxMem)),
+		MemoryUsedBytes: unlessZero(int64(node.Mem)),
 	}
 }
 
@@ -70,9 +70,12 @@ func fromStorages(list []proxmox.NodeStorage) map[string]storageModel {
 }
 
 func fromStorage(s proxmox.NodeStorage) storageModel {
-	storage := storageModel{Type: s.Type, ContentTypes: s.Content, Enabled: s.Enabled, Active: s.Active, Shared: s.Shared}
+	storage := storageModel{
+		Type: s.Type, ContentTypes: s.Content, Enabled: bool(s.Enabled), Active: bool(s.Active), Shared: bool(s.Shared),
+	}
 	if s.Active {
-		storage.AvailableBytes = &s.Avail
+		available := int64(s.Avail)
+		storage.AvailableBytes = &available
 	}
 	return storage
 }

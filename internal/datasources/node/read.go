@@ -41,14 +41,14 @@ func newReader(ctx context.Context, client *proxmox.Client, diags *diag.Diagnost
 func (r reader) read(ctx context.Context, node proxmox.Node, diags *diag.Diagnostics) model {
 	m := fromNode(node)
 	if r.answering != "" {
-		answers := node.Name == r.answering
+		answers := node.Node == r.answering
 		m.AnswersAPI = &answers
 	}
 	if !node.Online() {
 		return m
 	}
-	err := r.ask(ctx, node.Name, &m)
-	action := fmt.Sprintf("read node %q", node.Name)
+	err := r.ask(ctx, node.Node, &m)
+	action := fmt.Sprintf("read node %q", node.Node)
 	if proxmox.IsUnavailable(err) {
 		framework.AddWarning(diags, action, err)
 		return m

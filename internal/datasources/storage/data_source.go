@@ -77,7 +77,7 @@ func read(ctx context.Context, client *proxmox.Client, state *model) error {
 		return fmt.Errorf("status: %w", err)
 	}
 	state.setStatus(status)
-	if !status.Active {
+	if !status.Active || !status.Enabled {
 		return nil
 	}
 	var content string

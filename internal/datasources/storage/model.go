@@ -38,10 +38,12 @@ type volumeModel struct {
 
 func (m *model) setStatus(s proxmox.NodeStorage) {
 	m.Type, m.ContentTypes = s.Type, s.Content
-	m.Enabled, m.Active, m.Shared = s.Enabled, s.Active, s.Shared
-	if s.Active {
-		m.TotalBytes, m.UsedBytes, m.AvailableBytes = &s.Total, &s.Used, &s.Avail
+	m.Enabled, m.Active, m.Shared = bool(s.Enabled), bool(s.Active), bool(s.Shared)
+	if !s.Active {
+		return
 	}
+	total, used, available := int64(s.Total), int64(s.Used), int64(s.Avail)
+	m.TotalBytes, m.UsedBytes, m.AvailableBytes = &total, &used, &available
 }
 
 // setVolumes sorts, since PVE lists volumes in no order.
@@ -54,13 +56,13 @@ func (m *model) setVolumes(volumes []proxmox.Volume) {
 }
 
 func fromVolume(v proxmox.Volume) volumeModel {
-	m := volumeModel{ID: v.ID, Content: v.Content, Format: v.Format, SizeBytes: v.Size, Protected: v.Protected}
+	m := volumeModel{ID: v.VolID, Content: v.Content, Format: v.Format, SizeBytes: int64(v.Size), Protected: bool(v.Protected)}
 	if v.VMID != 0 {
 		vmid := int64(v.VMID)
 		m.VMID = &vmid
 	}
 	if v.CTime != 0 {
-		created := time.Unix(v.CTime, 0).UTC().Format(time.RFC3339)
+		created := time.Unix(int64(v.CTime), 0).UTC().Format(time.RFC3339)
 		m.Created = &created
 	}
 	if v.Notes != "" {

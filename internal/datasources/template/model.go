@@ -71,7 +71,7 @@ func fromDisk(disk proxmox.Disk) diskModel {
 func allShared(disks map[string]diskModel, storages []proxmox.NodeStorage) *bool {
 	shared := map[string]bool{}
 	for _, s := range storages {
-		shared[s.Storage] = s.Shared
+		shared[s.Storage] = bool(s.Shared)
 	}
 	all := true
 	for _, disk := range disks {
