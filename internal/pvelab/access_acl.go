@@ -115,6 +115,9 @@ func roleRead(c *call) (any, error) {
 
 func roleCreate(c *call) (any, error) {
 	name := c.params.str("roleid")
+	if err := c.checkPrivs(); err != nil {
+		return nil, err
+	}
 	if strings.HasPrefix(strings.ToUpper(name), "PVE") {
 		return nil, badParams(map[string]string{"roleid": "cannot use role ID starting with the (case-insensitive) 'PVE' namespace"})
 	}
@@ -133,7 +136,20 @@ func privSet(privs []string) map[string]bool {
 	return out
 }
 
+// checkPrivs refuses privileges that the version does not know.
+func (c *call) checkPrivs() error {
+	for _, p := range c.params.list("privs") {
+		if !c.lab.access.roles["Administrator"].privs[p] {
+			return badParams(map[string]string{"privs": "invalid format - invalid privilege '" + p + "'\n"})
+		}
+	}
+	return nil
+}
+
 func roleUpdate(c *call) (any, error) {
+	if err := c.checkPrivs(); err != nil {
+		return nil, err
+	}
 	name := c.params.str("roleid")
 	r := c.lab.access.roles[name]
 	switch {

@@ -1,6 +1,8 @@
 package pvelab
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"net/url"
 	"regexp"
@@ -14,6 +16,7 @@ var tokens = regexp.MustCompile(strings.Join([]string{
 	`\b(?:[0-9A-F]{2}:){31}[0-9A-F]{2}\b`,
 	`\b(?:[0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}\b`,
 	`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`,
+	`\b[0-9a-f]{64}\b`,
 	`\b[0-9a-f]{40}\b`,
 	`\bpveupload-[0-9a-f]{32}\b`,
 	`\bctime=[0-9]+\b`,
@@ -27,8 +30,19 @@ type bindings struct {
 }
 
 func newBindings() *bindings {
-	return &bindings{toLab: map[string]string{}, toRecord: map[string]string{}}
+	b := &bindings{toLab: map[string]string{}, toRecord: map[string]string{}}
+	sum := sha256.Sum256(make([]byte, uploadSize))
+	own := hex.EncodeToString(sum[:])
+	b.toLab[uploadSum], b.toRecord[own] = own, uploadSum
+	return b
 }
+
+// uploadSize and uploadSum are the bytes and the SHA-256 of the file that the
+// recorder uploaded. The test uploads zeroes instead.
+const (
+	uploadSize = 332775
+	uploadSum  = "1af28e5ef0e579ad8a74161b70d46e09d0f901c0bd070392db459a7450d3c139"
+)
 
 // emptySHA1 is the digest of an absent file, on every PVE the same.
 const emptySHA1 = "da39a3ee5e6b4b0d3255bfef95601890afd80709"

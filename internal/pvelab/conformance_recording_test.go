@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,10 +25,48 @@ type exchange struct {
 	Params         map[string]any `json:"params"`
 	RequestHeaders []string       `json:"request_headers"`
 	RequestBody    *string        `json:"request_body_raw"`
+	Multipart      formFields     `json:"multipart"`
 	Status         int            `json:"status"`
 	Reason         string         `json:"reason"`
 	Body           any            `json:"body"`
 	BodyRaw        *string        `json:"body_raw"`
+}
+
+// formFields are a multipart body's fields in the recorded order.
+type formFields []formField
+
+// formField is a value, or a file of size bytes.
+type formField struct {
+	name, value string
+	size        int
+}
+
+// UnmarshalJSON keeps the order, which PVE's parser minds.
+func (f *formFields) UnmarshalJSON(raw []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if _, err := dec.Token(); err != nil {
+		return err
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		var value any
+		if err := dec.Decode(&value); err != nil {
+			return err
+		}
+		field := formField{name: fmt.Sprint(name)}
+		switch v := value.(type) {
+		case string:
+			field.value = v
+		case map[string]any:
+			size, _ := v["size"].(float64)
+			field.size = int(size)
+		}
+		*f = append(*f, field)
+	}
+	return nil
 }
 
 // apiPath is the path below /api2/json.

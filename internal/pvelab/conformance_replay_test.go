@@ -1,14 +1,17 @@
 package pvelab
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -241,6 +244,11 @@ func (r *replay) request(e *exchange) (*http.Request, error) {
 	switch {
 	case e.RequestBody != nil:
 		body = strings.NewReader(*e.RequestBody)
+	case e.Multipart != nil:
+		var err error
+		if body, contentType, err = r.multipart(e); err != nil {
+			return nil, err
+		}
 	case e.Method == http.MethodGet || e.Method == http.MethodDelete:
 		if len(form) > 0 {
 			target += "?" + form.Encode()
@@ -257,6 +265,33 @@ func (r *replay) request(e *exchange) (*http.Request, error) {
 	}
 	r.authorise(req, e)
 	return req, nil
+}
+
+// multipart builds an upload of as many bytes as the recorded one. Their
+// checksum takes the place of the recorded file's.
+func (r *replay) multipart(e *exchange) (io.Reader, string, error) {
+	var buf bytes.Buffer
+	w := multipart.NewWriter(&buf)
+	for _, f := range e.Multipart {
+		if f.size == 0 {
+			if err := w.WriteField(f.name, r.bindings.translate(f.value)); err != nil {
+				return nil, "", err
+			}
+			continue
+		}
+		file, err := w.CreateFormFile(f.name, uploadNames[e.N])
+		if err != nil {
+			return nil, "", err
+		}
+		if _, err := file.Write(make([]byte, f.size)); err != nil {
+			return nil, "", err
+		}
+	}
+	if slices.Contains(e.RequestHeaders, "Transfer-Encoding: chunked") {
+		// The client sends a body of unknown length in chunks.
+		return io.MultiReader(&buf), w.FormDataContentType(), w.Close()
+	}
+	return &buf, w.FormDataContentType(), w.Close()
 }
 
 // parameter puts the lab's values where the recording has PVE's: tokens, the

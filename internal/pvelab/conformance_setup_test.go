@@ -145,6 +145,13 @@ var unrecorded = map[string]map[int][]step{
 	},
 }
 
+// uploadNames are the file names that the recorder sent in topic 04; the
+// recordings tell only which file it was.
+var uploadNames = map[int]string{
+	35: "tiny.iso", 39: "tiny.iso", 40: "tiny.iso", 41: "tiny2.iso", 44: "tiny3.iso", 47: "tiny.iso", 48: "tiny.tar.gz",
+	49: "tiny.txt", 50: "tiny.iso", 51: "tiny.iso", 52: "tiny.iso", 53: "tiny.iso", 54: "tiny.iso", 56: "tiny übung 1.iso", 57: "tiny.iso",
+}
+
 // poolRight grants a role to the user of topic 12 and to its token.
 func poolRight(path, role string) step {
 	return asRoot("PUT", "/access/acl", url.Values{

@@ -8,14 +8,17 @@ import (
 
 // node is a cluster node.
 type node struct {
-	lab    *Lab
-	name   string
-	id     int
-	ip     string
-	online bool
-	booted time.Time
-	// interfaces is /etc/network/interfaces, next what waits for a reload.
-	interfaces, next map[string]iface
+	lab     *Lab
+	name    string
+	id      int
+	ip      string
+	online  bool
+	booted  time.Time
+	network interfaces
+	// changed is the network configuration that waits for a reload, or nil.
+	changed *interfaces
+	// active are the interfaces that are up.
+	active map[string]bool
 }
 
 const (
@@ -29,10 +32,7 @@ func newNode(l *Lab, name string, id int) *node {
 		lab: l, name: name, id: id, ip: fmt.Sprintf("10.99.0.%d", id), online: true,
 		booted: l.clock.Now().Add(-time.Hour),
 	}
-	n.interfaces = map[string]iface{
-		"eth0":  {"type": "eth", "method": "manual", "method6": "manual", "priority": 3},
-		"vmbr0": n.addressed(iface{"type": "bridge", "autostart": 1, "bridge_ports": "eth0", "bridge_stp": "off", "bridge_fd": "0", "priority": 4}),
-	}
+	n.initNetwork()
 	return n
 }
 
@@ -120,6 +120,6 @@ func nodeStatus(c *call) (any, error) {
 		"rootfs":     map[string]any{"total": int64(nodeDisk), "used": int64(baseUsed), "free": nodeDisk - int64(baseUsed), "avail": nodeDisk - int64(baseUsed)},
 		"pveversion": fmt.Sprintf("pve-manager/%s/%s", release["version"], release["repoid"]),
 		"kversion":   fmt.Sprintf("Linux %s %s", kernel["release"], kernel["version"]), "current-kernel": kernel,
-		"boot-info": map[string]any{"mode": "efi", "secureboot": 0},
+		"boot-info": map[string]any{"mode": "legacy-bios"},
 	}, nil
 }

@@ -206,6 +206,7 @@ func (l *Lab) routeStorage() {
 	l.handle("GET", "/nodes/{node}/storage", nodeStorages)
 	l.handle("GET", "/nodes/{node}/storage/{storage}", storageIndex)
 	l.handle("GET", "/nodes/{node}/storage/{storage}/status", storageStatus)
+	l.handle("POST", "/nodes/{node}/storage/{storage}/upload", uploadFile)
 	l.handle("GET", "/nodes/{node}/storage/{storage}/content", contentList)
 	l.handle("POST", "/nodes/{node}/storage/{storage}/content", contentAlloc)
 	l.handle("GET", "/nodes/{node}/storage/{storage}/content/{volume}", contentInfo)

@@ -16,10 +16,10 @@ type volume struct {
 	// size and used are bytes.
 	size, used int64
 	// virtual is the size in bytes of the disk that an imported image holds.
-	virtual int64
-	ctime      int64
-	notes      string
-	protected  bool
+	virtual   int64
+	ctime     int64
+	notes     string
+	protected bool
 	// contentID names the data: it stays with a volume that is renamed or made a
 	// base, and goes along with a full copy.
 	contentID string
