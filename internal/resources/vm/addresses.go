@@ -1,0 +1,158 @@
+package vm
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"terraform-provider-proxmox/internal/proxmox"
+)
+
+// agentPatience bounds the one question that a refresh puts to an agent. PVE
+// itself gives up after three seconds.
+const agentPatience = 5 * time.Second
+
+// mapAddresses replaces the addresses in a map of network devices; one that is
+// null or unknown stays so.
+func mapAddresses(network attr.Value, addresses func(slot string, device attr.Value) (ipv4, ipv6 attr.Value)) attr.Value {
+	devices := entries(network)
+	if devices == nil {
+		return network
+	}
+	mapped := make(map[string]attr.Value, len(devices))
+	for slot, device := range devices {
+		attributes := fields(device)
+		if attributes == nil {
+			mapped[slot] = device
+			continue
+		}
+		attributes["ipv4_addresses"], attributes["ipv6_addresses"] = addresses(slot, device)
+		mapped[slot] = networkGroup.object(attributes)
+	}
+	return networkGroup.mapping(mapped)
+}
+
+// found are the addresses of a guest's devices: those that its agent reports
+// or, without an agent, those that cloud-init was given.
+type found struct {
+	// silent means that the agent should know and did not answer.
+	silent bool
+	slots  map[string][]netip.Addr
+}
+
+// findAddresses asks the agent of a running guest, once and never waiting.
+func findAddresses(ctx context.Context, client *proxmox.Client, node string, config *proxmox.VMConfig, running bool) found {
+	values := wanted(config)
+	if !agentEnabled(values) {
+		return found{slots: staticAddresses(values)}
+	}
+	if !running {
+		return found{silent: true}
+	}
+	ctx, cancel := context.WithTimeout(ctx, agentPatience)
+	defer cancel()
+	interfaces, err := client.VMs.AgentInterfaces(ctx, node, config.VMID)
+	if err != nil {
+		return found{silent: true}
+	}
+	return found{slots: addressesByMAC(values, interfaces)}
+}
+
+func agentEnabled(values map[string]string) bool {
+	r := &reader{values: values, purpose: importing}
+	return isTrue(r.value(&agentGroup.settings[0], ""))
+}
+
+// staticAddresses are those in ipconfigN.
+func staticAddresses(values map[string]string) map[string][]netip.Addr {
+	slots := map[string][]netip.Addr{}
+	for _, slot := range interfaceSlots.found(values) {
+		value := values[interfaceSlots.key(slot)]
+		for _, name := range []string{"ip", "ip6"} {
+			text, _ := prop{name: name}.get(value)
+			if prefix, err := netip.ParsePrefix(text); err == nil {
+				slots[slot] = append(slots[slot], prefix.Addr())
+			}
+		}
+	}
+	return slots
+}
+
+// addressesByMAC matches what the agent reports to the devices. Names of
+// interfaces are the guest's own and say nothing.
+func addressesByMAC(values map[string]string, interfaces []proxmox.AgentInterface) map[string][]netip.Addr {
+	slots := map[string][]netip.Addr{}
+	for _, slot := range networkSlots.found(values) {
+		mac, ok := nicMAC{}.get(values[slot])
+		if !ok {
+			continue
+		}
+		for _, each := range interfaces {
+			if !strings.EqualFold(each.MAC, mac) {
+				continue
+			}
+			for _, prefix := range each.IPs {
+				slots[slot] = append(slots[slot], prefix.Addr())
+			}
+		}
+	}
+	return slots
+}
+
+// lists are the addresses of a slot by family, without link-local ones, which
+// nobody can reach a guest by from elsewhere.
+func (f found) lists(slot string) (ipv4, ipv6 attr.Value) {
+	var four, six []string
+	for _, address := range f.slots[slot] {
+		switch {
+		case address.Is4():
+			four = append(four, address.String())
+		case !address.IsLinkLocalUnicast():
+			six = append(six, address.WithZone("").String())
+		}
+	}
+	slices.Sort(four)
+	slices.Sort(six)
+	return types.ListValueMust(types.StringType, texts(slices.Compact(four))),
+		types.ListValueMust(types.StringType, texts(slices.Compact(six)))
+}
+
+// into puts the addresses into a map of network devices. A silent agent's
+// devices keep the last known ones.
+func (f found) into(network attr.Value) attr.Value {
+	return mapAddresses(network, func(slot string, device attr.Value) (attr.Value, attr.Value) {
+		if !f.silent {
+			return f.lists(slot)
+		}
+		held := fields(device)
+		return orEmpty(held["ipv4_addresses"]), orEmpty(held["ipv6_addresses"])
+	})
+}
+
+// complete is [found.into] after an apply: addresses that the plan knew stand.
+func (f found) complete(network, planned attr.Value) attr.Value {
+	filled := entries(f.into(network))
+	return mapAddresses(network, func(slot string, device attr.Value) (attr.Value, attr.Value) {
+		known, read := fields(entries(planned)[slot]), fields(filled[slot])
+		return firstKnown(known["ipv4_addresses"], read["ipv4_addresses"]), firstKnown(known["ipv6_addresses"], read["ipv6_addresses"])
+	})
+}
+
+func firstKnown(planned, read attr.Value) attr.Value {
+	if planned == nil || planned.IsUnknown() {
+		return read
+	}
+	return planned
+}
+
+func orEmpty(list attr.Value) attr.Value {
+	if isKnown(list) {
+		return list
+	}
+	return types.ListValueMust(types.StringType, []attr.Value{})
+}

@@ -1,0 +1,154 @@
+package vm
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/proxmox"
+)
+
+// checkSettings checks what can be known without a call.
+func (d *draft) checkSettings() {
+	for slot, disk := range d.elements("disks") {
+		d.checkDisk(at("disks").AtMapKey(slot), slot, disk)
+	}
+	interfaces := at("cloud_init").AtName("interfaces")
+	for slot, config := range entries(fields(d.config.values["cloud_init"])["interfaces"]) {
+		d.checkAddress(interfaces.AtMapKey(slot).AtName("ipv4"), fields(config)["ipv4"])
+		d.checkAddress(interfaces.AtMapKey(slot).AtName("ipv6"), fields(config)["ipv6"])
+	}
+	d.checkDescription()
+	d.checkRemovals()
+}
+
+// elements are the configured elements of a map of devices, in order of their
+// slots.
+func (d *draft) elements(name string) func(yield func(string, map[string]attr.Value) bool) {
+	devices := entries(d.config.values[name])
+	return func(yield func(string, map[string]attr.Value) bool) {
+		for _, slot := range slices.Sorted(maps.Keys(devices)) {
+			if !yield(slot, fields(devices[slot])) {
+				return
+			}
+		}
+	}
+}
+
+func (d *draft) checkDisk(at path.Path, slot string, disk map[string]attr.Value) {
+	bus := strings.TrimRight(slot, "0123456789")
+	if isTrue(disk["ssd"]) && bus == "virtio" {
+		d.diags.AddAttributeError(at.AtName("ssd"), "A virtio disk cannot be an SSD", "PVE knows ssd for scsi, sata and ide disks only.")
+	}
+	if isTrue(disk["iothread"]) && bus != "virtio" && bus != "scsi" {
+		d.diags.AddAttributeError(at.AtName("iothread"), "A "+bus+" disk has no thread of its own", "PVE knows iothread for scsi and virtio disks only.")
+	}
+	if d.creates() {
+		return
+	}
+	if device := textOf(entries(d.state.values["devices"])[slot]); strings.Contains(device, "media=cdrom") {
+		d.diags.AddAttributeError(at, slot+" is a CD-ROM drive", "The VM has "+slot+"="+device+". A disk needs another slot.")
+		return
+	}
+	held := fields(entries(d.state.values["disks"])[slot])
+	if held == nil {
+		d.checkNewDisk(at, slot, disk)
+		return
+	}
+	d.checkGrowth(at, slot, disk["size_gib"], bytesOf(held["size_gib"]), "is")
+	if storage := disk["storage"]; isKnown(storage) && isKnown(held["storage"]) && !storage.Equal(held["storage"]) && len(d.replace) == 0 {
+		d.diags.AddAttributeError(at.AtName("storage"), slot+" is not moved to another storage",
+			fmt.Sprintf("The disk is on %q, configured is %q. Move it in Proxmox VE, or configure the storage that it is on.", textOf(held["storage"]), textOf(storage)))
+	}
+}
+
+// checkGrowth refuses to make a disk smaller than it is.
+func (d *draft) checkGrowth(at path.Path, slot string, want attr.Value, real proxmox.Size, verb string) {
+	if !isKnown(want) || bytesOf(want) >= real || len(d.replace) > 0 {
+		return
+	}
+	d.diags.AddAttributeError(at.AtName("size_gib"), slot+" would shrink",
+		fmt.Sprintf("The disk %s %s, configured is %s. PVE cannot shrink a disk: configure at least its size.", verb, real, bytesOf(want)))
+}
+
+func (d *draft) checkNewDisk(at path.Path, slot string, disk map[string]attr.Value) {
+	if isNull(disk["size_gib"]) {
+		d.diags.AddAttributeError(at.AtName("size_gib"), slot+" would be a new disk and needs a size",
+			"There is no disk at "+slot+" yet, so that a new, empty one is made: give size_gib.")
+	}
+}
+
+func (d *draft) checkAddress(at path.Path, config attr.Value) {
+	attributes := fields(config)
+	address, gateway, method := attributes["address"], attributes["gateway"], textOf(attributes["method"])
+	switch {
+	case method != "" && method != methodStatic && !isNull(address):
+		d.diags.AddAttributeError(at.AtName("method"), "An address is static", "method is "+method+", which leaves no room for a configured address.")
+	case method == methodStatic && isNull(address):
+		d.diags.AddAttributeError(at.AtName("address"), "No address is configured", "method is "+methodStatic+": give the address with its prefix length.")
+	case !isNull(gateway) && isNull(address):
+		d.diags.AddAttributeError(at.AtName("gateway"), "A gateway needs an address", "PVE takes a gateway only beside a static address.")
+	}
+}
+
+// checkDescription refuses a description that leaves no room for the marker.
+func (d *draft) checkDescription() {
+	description := d.config.values["description"]
+	if !isKnown(description) {
+		return
+	}
+	longest := proxmox.Marker{UID: proxmox.NewUID(), VMID: framework.MaxVMID, Creating: true}
+	if _, err := proxmox.JoinDescription(textOf(description), longest); err != nil {
+		d.diags.AddAttributeError(at("description"), "The description cannot be used", err.Error())
+	}
+}
+
+// checkRemovals refuses to take away what the guest needs. PVE's own interface
+// would let it.
+func (d *draft) checkRemovals() {
+	if d.creates() || len(d.replace) > 0 {
+		return
+	}
+	for _, slot := range d.removed("network") {
+		if slot == firstSlot(d.state.values["mac_addresses"]) {
+			d.diags.AddAttributeError(at("network"), slot+" cannot be removed", "It is the VM's first network device. Set link_down to cut it off.")
+		}
+	}
+}
+
+// removed lists the slots that were applied and are no longer configured.
+func (d *draft) removed(name string) []string {
+	config := d.config.values[name]
+	if config != nil && config.IsUnknown() {
+		return nil
+	}
+	kept := entries(config)
+	return slices.DeleteFunc(d.applied.slots(at(name)), func(slot string) bool {
+		_, configured := kept[slot]
+		return configured
+	})
+}
+
+// firstSlot is the lowest slot of a map, by number.
+func firstSlot(devices attr.Value) string {
+	slots := slices.SortedFunc(maps.Keys(entries(devices)), func(a, b string) int {
+		if len(a) != len(b) {
+			return len(a) - len(b)
+		}
+		return strings.Compare(a, b)
+	})
+	if len(slots) == 0 {
+		return ""
+	}
+	return slots[0]
+}
+
+func isTrue(value attr.Value) bool {
+	flag, ok := value.(interface{ ValueBool() bool })
+	return ok && flag.ValueBool()
+}

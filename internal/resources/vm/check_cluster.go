@@ -1,0 +1,368 @@
+package vm
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/proxmox"
+)
+
+// check asks the cluster what the plan stands on. It reads the shared view, so
+// that a hundred plans cost few calls, and only what is configured.
+func (r *Resource) check(ctx context.Context, d *draft) {
+	c := &checker{client: r.Client(d.diags), draft: d, bounds: r.Data.VMIDRange}
+	if c.client == nil {
+		return
+	}
+	if len(d.replace) > 0 {
+		return // Planned again, as a new guest.
+	}
+	if d.creates() {
+		if !r.Data.RequireVMIDRange(d.diags) || !c.checkVMID(ctx) {
+			return
+		}
+		c.checkTemplate(ctx)
+	} else {
+		c.node = d.state.text("node")
+		c.checkDiskRemovals(ctx)
+	}
+	if d.diags.HasError() || c.node == "" {
+		return
+	}
+	c.checkStorages(ctx)
+	c.checkBridges(ctx)
+}
+
+// checker checks one plan against the cluster.
+type checker struct {
+	client *proxmox.Client
+	draft  *draft
+	bounds proxmox.VMIDRange
+	// node is where the guest is or will be; empty while that is unknown.
+	node string
+}
+
+// checkVMID checks the configured id, or that one is left.
+func (c *checker) checkVMID(ctx context.Context) bool {
+	d := c.draft
+	vmid := d.config.values["vmid"]
+	if isNull(vmid) {
+		framework.AddError(d.diags, "find an id for the VM", c.client.IDs.Room(ctx))
+		return !d.diags.HasError()
+	}
+	if vmid.IsUnknown() {
+		return true
+	}
+	id := d.config.integer("vmid")
+	if !c.bounds.Contains(id) {
+		d.diags.AddAttributeError(at("vmid"), fmt.Sprintf("vmid %d is outside the range", id),
+			fmt.Sprintf("Guests are only made inside the provider's vmid_range, %s.", c.bounds))
+		return false
+	}
+	free, err := c.client.Cluster.VMIDFree(ctx, id)
+	if err != nil {
+		framework.AddAttributeError(d.diags, at("vmid"), fmt.Sprintf("find out whether vmid %d is free", id), err)
+		return false
+	}
+	if !free {
+		d.diags.AddAttributeError(at("vmid"), fmt.Sprintf("vmid %d is taken", id), "Another guest has it, and it is not adopted. "+c.whoHas(ctx, id))
+	}
+	return free
+}
+
+func (c *checker) whoHas(ctx context.Context, vmid int) string {
+	guest, listed, err := c.client.View.Guest(ctx, vmid)
+	if err != nil || !listed {
+		return "The token may not see which guest it is."
+	}
+	return fmt.Sprintf("It is %s %q on %s. Choose another vmid, or import the guest if it is one of this provider's.", guest.Type, guest.Name, guest.Node)
+}
+
+// checkTemplate checks the template and what is cloned from it.
+func (c *checker) checkTemplate(ctx context.Context) {
+	d := c.draft
+	if node := d.plan.values["node"]; isKnown(node) {
+		c.node = textOf(node)
+	}
+	if !isKnown(d.config.values["template"]) {
+		return
+	}
+	template, ok := c.findTemplate(ctx, d.config.integer("template"))
+	if !ok {
+		return
+	}
+	if isNull(d.config.values["node"]) && d.defaults.Node == "" {
+		c.node = template.Node
+		d.plan.values["node"] = types.StringValue(template.Node)
+	}
+	if c.node != "" && c.node != template.Node && !c.checkNode(ctx) {
+		return
+	}
+	c.checkBootDisk(template)
+	for slot, disk := range d.elements("disks") {
+		c.checkTemplateDisk(template, slot, disk)
+	}
+	if c.node != "" && c.node != template.Node {
+		c.checkElsewhere(ctx, template)
+	}
+}
+
+// findTemplate reads the template's configuration.
+func (c *checker) findTemplate(ctx context.Context, vmid int) (*proxmox.VMConfig, bool) {
+	d, here := c.draft, at("template")
+	if c.bounds.Contains(vmid) {
+		d.diags.AddAttributeError(here, fmt.Sprintf("Template %d lies inside the vmid_range", vmid),
+			fmt.Sprintf("The range %s is for guests that are made and destroyed here, so that a template in it is not safe. Move one or the other.", c.bounds))
+		return nil, false
+	}
+	config, err := readTemplate(ctx, c.client, vmid)
+	if err != nil {
+		framework.AddAttributeError(d.diags, here, fmt.Sprintf("use VM %d as a template", vmid), err)
+		return nil, false
+	}
+	return config, true
+}
+
+// readTemplate finds and reads a template by its vmid.
+func readTemplate(ctx context.Context, client *proxmox.Client, vmid int) (*proxmox.VMConfig, error) {
+	guest, listed, err := client.View.Guest(ctx, vmid)
+	switch {
+	case err != nil:
+		return nil, err
+	case listed && guest.Type != string(proxmox.KindVM):
+		return nil, fmt.Errorf("guest %d is a container, not a VM template", vmid)
+	case listed:
+		config, err := client.View.VMConfig(ctx, guest.Node, vmid)
+		if err == nil && !config.Template() {
+			err = fmt.Errorf("VM %d %q is not a template: convert it in Proxmox VE, or name another", vmid, config.Get("name"))
+		}
+		return config, err
+	}
+	free, err := client.Cluster.VMIDFree(ctx, vmid)
+	if err != nil {
+		return nil, err
+	}
+	if free {
+		return nil, fmt.Errorf("there is no guest %d in the cluster", vmid)
+	}
+	return nil, fmt.Errorf("guest %d exists, but the token may not see it: the privilege VM.Audit on /vms/%d is missing, and VM.Clone is needed too", vmid, vmid)
+}
+
+// checkBootDisk refuses a first slot that only looks like the boot disk: it
+// would be a new, empty disk beside the one that the guest boots from.
+func (c *checker) checkBootDisk(template *proxmox.VMConfig) {
+	d := c.draft
+	boot, ok := template.BootDisk()
+	if !ok {
+		return
+	}
+	disks := entries(d.config.values["disks"])
+	if _, named := disks[boot]; named {
+		return
+	}
+	for slot := range d.elements("disks") {
+		if _, real := template.Disks()[slot]; real || !strings.HasSuffix(slot, "0") || strings.Trim(slot, "0123456789")+"0" != slot {
+			continue
+		}
+		d.diags.AddAttributeError(at("disks").AtMapKey(slot), fmt.Sprintf("The boot disk of template %d is %s, not %s", template.VMID, boot, slot),
+			fmt.Sprintf("%s would be a new, empty disk. Name %s to grow the boot disk. To add an empty disk at %s all the same, name %s too, for example as %s = {}.", slot, boot, slot, boot, boot))
+	}
+}
+
+func (c *checker) checkTemplateDisk(template *proxmox.VMConfig, slot string, disk map[string]attr.Value) {
+	d, here := c.draft, at("disks").AtMapKey(slot)
+	if _, isDrive := template.CDROMs()[slot]; isDrive {
+		d.diags.AddAttributeError(here, slot+" is a CD-ROM drive", fmt.Sprintf("Template %d has %s=%s. A disk needs another slot.", template.VMID, slot, template.Get(slot)))
+		return
+	}
+	real, exists := template.Disks()[slot]
+	if !exists {
+		d.checkNewDisk(here, slot, disk)
+		return
+	}
+	if real.Size != nil {
+		d.checkGrowth(here, slot, disk["size_gib"], *real.Size, "of the template is")
+	}
+}
+
+// checkElsewhere checks a clone to another node than the template's, for which
+// PVE wants each of its volumes, CD-ROM drives included, on a shared storage.
+func (c *checker) checkElsewhere(ctx context.Context, template *proxmox.VMConfig) {
+	d := c.draft
+	storages, err := c.client.View.Storages(ctx, template.Node)
+	if err != nil {
+		framework.AddError(d.diags, "list the storages of node "+template.Node, err)
+		return
+	}
+	drives := template.Disks()
+	maps.Copy(drives, template.CDROMs())
+	for _, slot := range slices.Sorted(maps.Keys(drives)) {
+		name := drives[slot].Storage()
+		if name == "" || shared(storages, name) {
+			continue
+		}
+		d.diags.AddAttributeError(at("node"), fmt.Sprintf("Template %d cannot be cloned to %s", template.VMID, c.node),
+			fmt.Sprintf("It is on %s, and its %s is on the storage %q, which is not shared. Make the VM on %s, move the template to a shared storage, "+
+				"or make a template on %s.", template.Node, slot, name, template.Node, c.node))
+		return
+	}
+	if target := d.plan.values["storage"]; isKnown(target) && !shared(storages, textOf(target)) {
+		d.diags.AddAttributeError(at("storage"), fmt.Sprintf("Template %d cannot be cloned to %s on storage %q", template.VMID, c.node, textOf(target)),
+			fmt.Sprintf("It is on %s, and PVE clones to another node only onto a shared storage.", template.Node))
+	}
+}
+
+func shared(storages []proxmox.NodeStorage, name string) bool {
+	return slices.ContainsFunc(storages, func(s proxmox.NodeStorage) bool { return s.Storage == name && bool(s.Shared) })
+}
+
+// checkDiskRemovals refuses to detach the disk that the guest boots from.
+func (c *checker) checkDiskRemovals(ctx context.Context) {
+	d := c.draft
+	removed := d.removed("disks")
+	if len(removed) == 0 {
+		return
+	}
+	config, err := c.client.View.VMConfig(ctx, c.node, d.state.integer("vmid"))
+	if err != nil {
+		framework.AddError(d.diags, "read the VM's boot order", err)
+		return
+	}
+	if boot, ok := config.BootDisk(); ok && slices.Contains(removed, boot) {
+		d.diags.AddAttributeError(at("disks"), boot+" cannot be removed", "It is the disk that the VM boots from.")
+	}
+}
+
+// checkStorages checks the storages that volumes are made on.
+func (c *checker) checkStorages(ctx context.Context) {
+	wanted := c.storages()
+	if len(wanted) == 0 {
+		return
+	}
+	storages, err := c.client.View.Storages(ctx, c.node)
+	if err != nil {
+		c.explainNode(ctx, err)
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		c.checkStorage(storages, name, wanted[name])
+	}
+}
+
+// storages are the storages that the plan makes volumes on, with the attribute
+// that names each.
+func (c *checker) storages() map[string]path.Path {
+	d := c.draft
+	wanted := map[string]path.Path{}
+	if storage := d.plan.values["storage"]; d.creates() && isKnown(storage) {
+		wanted[textOf(storage)] = at("storage")
+	}
+	held := entries(d.state.values["disks"])
+	for slot, disk := range d.elements("disks") {
+		if _, exists := held[slot]; !exists && isKnown(disk["storage"]) {
+			wanted[textOf(disk["storage"])] = at("disks").AtMapKey(slot).AtName("storage")
+		}
+	}
+	return wanted
+}
+
+func (c *checker) checkStorage(storages []proxmox.NodeStorage, name string, here path.Path) {
+	i := slices.IndexFunc(storages, func(s proxmox.NodeStorage) bool { return s.Storage == name })
+	var summary, detail string
+	switch {
+	case i < 0:
+		summary = fmt.Sprintf("There is no storage %q on node %s", name, c.node)
+		detail = "The token sees these there: " + strings.Join(names(storages), ", ") + ". One that is missing may be limited to other nodes, or need Datastore.AllocateSpace."
+	case !bool(storages[i].Enabled):
+		summary = fmt.Sprintf("Storage %q is disabled", name)
+		detail = "Enable it in Proxmox VE, or choose another."
+	case !bool(storages[i].Active):
+		summary = fmt.Sprintf("Storage %q is not active on node %s", name, c.node)
+		detail = "Its node cannot reach it right now."
+	case !storages[i].Allows("images"):
+		summary = fmt.Sprintf("Storage %q holds no disk images", name)
+		detail = fmt.Sprintf("It allows %s; disks need the content images.", strings.Join(storages[i].Content, ", "))
+	default:
+		return
+	}
+	c.draft.diags.AddAttributeError(here, summary, detail)
+}
+
+func names(storages []proxmox.NodeStorage) []string {
+	var all []string
+	for _, s := range storages {
+		all = append(all, s.Storage)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// explainNode turns the failure to ask a node into what is wrong with it.
+func (c *checker) explainNode(ctx context.Context, err error) {
+	if c.checkNode(ctx) {
+		framework.AddAttributeError(c.draft.diags, at("node"), "ask node "+c.node, err)
+	}
+}
+
+// checkNode checks that the node exists and is online.
+func (c *checker) checkNode(ctx context.Context) bool {
+	d := c.draft
+	nodes, err := c.client.View.Nodes(ctx)
+	if err != nil {
+		framework.AddAttributeError(d.diags, at("node"), "list the cluster's nodes", err)
+		return false
+	}
+	var all []string
+	for _, node := range nodes {
+		if node.Node == c.node && !node.Online() {
+			d.diags.AddAttributeError(at("node"), "Node "+c.node+" is "+node.Status, "Start it, or make the VM on another node.")
+			return false
+		}
+		if node.Node == c.node {
+			return true
+		}
+		all = append(all, node.Node)
+	}
+	slices.Sort(all)
+	d.diags.AddAttributeError(at("node"), "There is no node "+c.node, "The cluster's nodes are "+strings.Join(all, ", ")+".")
+	return false
+}
+
+// checkBridges checks the bridges that devices are attached to anew.
+func (c *checker) checkBridges(ctx context.Context) {
+	d := c.draft
+	wanted := map[string]path.Path{}
+	held := entries(d.state.values["network"])
+	for slot, device := range d.elements("network") {
+		bridge := device["bridge"]
+		if isKnown(bridge) && !bridge.Equal(fields(held[slot])["bridge"]) {
+			wanted[textOf(bridge)] = at("network").AtMapKey(slot).AtName("bridge")
+		}
+	}
+	if len(wanted) == 0 {
+		return
+	}
+	bridges, err := c.client.Nodes.Bridges(ctx, c.node)
+	if err != nil {
+		c.explainNode(ctx, err)
+		return
+	}
+	var all []string
+	for _, each := range bridges {
+		all = append(all, each.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		if !slices.Contains(all, name) {
+			d.diags.AddAttributeError(wanted[name], fmt.Sprintf("There is no bridge %q on node %s", name, c.node),
+				"The token may use these there: "+strings.Join(all, ", ")+".")
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package vm
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/proxmox"
+)
+
+var (
+	uidForm  = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+	vmidForm = regexp.MustCompile(`^(?:([A-Za-z0-9-]+)/)?(\d{1,9})$`)
+)
+
+// ImportState takes a guest that carries this provider's marker into the state:
+// by its uid, its vmid, or node/vmid. It finds the guest and its uid; the read
+// that follows fills the rest.
+func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	client := r.Client(&resp.Diagnostics)
+	if client == nil || !r.Data.RequireVMIDRange(&resp.Diagnostics) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.Data.Timeouts.Read)
+	defer cancel()
+	id := req.ID
+	var uid types.String
+	if id == "" && req.Identity != nil {
+		var vmid types.Int64
+		resp.Diagnostics.Append(req.Identity.GetAttribute(ctx, at("vmid"), &vmid)...)
+		resp.Diagnostics.Append(req.Identity.GetAttribute(ctx, at("uid"), &uid)...)
+		id = strconv.FormatInt(vmid.ValueInt64(), 10)
+	}
+	search := search{client: client, bounds: r.Data.VMIDRange}
+	guest, err := search.find(ctx, id)
+	if err == nil && uid.ValueString() != "" && uid.ValueString() != guest.UID {
+		err = fmt.Errorf("VM %d carries the marker of another guest than the one wanted: its uid is %s", guest.VMID, guest.UID)
+	}
+	if err != nil {
+		framework.AddError(&resp.Diagnostics, fmt.Sprintf("import %q", id), err)
+	}
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	state := load(ctx, resp.State, &resp.Diagnostics)
+	state.values = map[string]attr.Value{}
+	for name, typ := range state.types {
+		state.values[name] = nullOf(typ)
+	}
+	state.values["vmid"] = types.Int64Value(int64(guest.VMID))
+	state.values["uid"] = types.StringValue(guest.UID)
+	state.values["node"] = types.StringValue(guest.Node)
+	state.save(ctx, &resp.State, &resp.Diagnostics)
+	framework.SetPrivate(ctx, resp.Private, privateImported, true, &resp.Diagnostics)
+	saveIdentity(ctx, resp.Identity, state, &resp.Diagnostics)
+}
+
+// search finds the guest that an import names.
+type search struct {
+	client *proxmox.Client
+	bounds proxmox.VMIDRange
+}
+
+func (s search) find(ctx context.Context, id string) (proxmox.Guest, error) {
+	if strings.HasPrefix(id, "adopt:") {
+		return proxmox.Guest{}, fmt.Errorf("guests without a marker cannot be adopted yet: write the marker's line into its notes first")
+	}
+	if uidForm.MatchString(id) {
+		return s.byUID(ctx, strings.ToLower(id))
+	}
+	match := vmidForm.FindStringSubmatch(id)
+	if match == nil {
+		return proxmox.Guest{}, fmt.Errorf("%q is no import id: give the VM's uid, its vmid, or node/vmid such as pve1/20007", id)
+	}
+	vmid, err := strconv.Atoi(match[2])
+	if err != nil {
+		return proxmox.Guest{}, err
+	}
+	return s.byVMID(ctx, match[1], vmid)
+}
+
+func (s search) byUID(ctx context.Context, uid string) (proxmox.Guest, error) {
+	guests, err := s.client.FindByUID(ctx, uid)
+	if err != nil {
+		return proxmox.Guest{}, err
+	}
+	switch len(guests) {
+	case 0:
+		return proxmox.Guest{}, fmt.Errorf("there is no VM with the uid %s in the range %s", uid, s.bounds)
+	case 1:
+		return guests[0], nil
+	}
+	return proxmox.Guest{}, fmt.Errorf("VMs %d and %d both carry the uid %s: remove the marker's line from the notes of the wrong one",
+		guests[0].VMID, guests[1].VMID, uid)
+}
+
+func (s search) byVMID(ctx context.Context, node string, vmid int) (proxmox.Guest, error) {
+	if !s.bounds.Contains(vmid) {
+		return proxmox.Guest{}, fmt.Errorf("guest %d is outside the provider's vmid_range, %s, where nothing is changed or destroyed", vmid, s.bounds)
+	}
+	listed, ok, err := s.client.View.Guest(ctx, vmid)
+	switch {
+	case err != nil:
+		return proxmox.Guest{}, err
+	case !ok:
+		return proxmox.Guest{}, s.absent(ctx, vmid)
+	case listed.Type != string(proxmox.KindVM):
+		return proxmox.Guest{}, fmt.Errorf("guest %d is a container, not a VM", vmid)
+	case node != "" && node != listed.Node:
+		return proxmox.Guest{}, fmt.Errorf("VM %d is on node %s, not on %s", vmid, listed.Node, node)
+	}
+	config, err := s.client.VMs.Pending(ctx, listed.Node, vmid)
+	if err != nil {
+		return proxmox.Guest{}, err
+	}
+	if config.Template() {
+		return proxmox.Guest{}, fmt.Errorf("VM %d is a template, not a machine", vmid)
+	}
+	marker, marked := config.Marker()
+	if !marked {
+		return proxmox.Guest{}, s.unmarked(config)
+	}
+	return proxmox.Guest{
+		Kind: proxmox.KindVM, VMID: vmid, Node: listed.Node, UID: marker.UID,
+		SMBIOSUUID: config.SMBIOSUUID(), CTime: config.CTime(),
+	}, nil
+}
+
+func (s search) absent(ctx context.Context, vmid int) error {
+	free, err := s.client.Cluster.VMIDFree(ctx, vmid)
+	if err != nil {
+		return err
+	}
+	if free {
+		return fmt.Errorf("there is no VM %d in the cluster", vmid)
+	}
+	return fmt.Errorf("guest %d exists, but the token may not see it: the privilege VM.Audit on /vms/%d is missing", vmid, vmid)
+}
+
+// unmarked explains how a guest without a marker is imported.
+func (s search) unmarked(config *proxmox.VMConfig) error {
+	marker := proxmox.Marker{UID: proxmox.NewUID(), VMID: config.VMID}
+	return fmt.Errorf("VM %d %q carries no marker of this provider, so that it is somebody else's. To hand it over, put this line into its notes in Proxmox VE, "+
+		"and import it again: %s", config.VMID, config.Get("name"), marker)
+}

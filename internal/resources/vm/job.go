@@ -1,0 +1,281 @@
+package vm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/proxmox"
+)
+
+// job brings a guest to what is planned.
+type job struct {
+	client              *proxmox.Client
+	config, plan, state document
+	applied             applied
+	defaults            framework.Defaults
+	diags               *diag.Diagnostics
+
+	// first is set until the guest has been finished once: it is still to be
+	// started.
+	first bool
+	guest proxmox.Guest
+	// task made the guest and may still run.
+	task proxmox.UPID
+	// own is a permission that was granted and not used yet.
+	own *proxmox.Owned
+	// latest is the guest's configuration as it was read last.
+	latest *proxmox.VMConfig
+	// running is whether the guest runs, as far as the job knows; nil means
+	// that it does not know.
+	running *bool
+	// configured is set once the configuration was written.
+	configured bool
+}
+
+// waitError is a wait that ended before what was waited for: the guest itself
+// is finished.
+type waitError struct {
+	what string
+	err  error
+}
+
+func (e *waitError) Error() string { return "waiting for " + e.what + ": " + e.err.Error() }
+
+func (e *waitError) Unwrap() error { return e.err }
+
+// within does the work within a time and reports whether the guest is finished.
+//
+// Terraform saves what Create returns only when it returns, and taints what it
+// returns with an error. So a job that was cancelled, and a wait that led to
+// nothing, end with a warning: the guest is in state, and the next apply
+// finishes it.
+func (j *job) within(ctx context.Context, timeout time.Duration, action string, work func(context.Context) error) bool {
+	bounded, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	err := work(bounded)
+	var waited *waitError
+	switch {
+	case err == nil:
+		return true
+	case ctx.Err() != nil && j.first && j.guest.VMID != 0:
+		j.diags.AddWarning(fmt.Sprintf("VM %d is not finished: the run was interrupted", j.guest.VMID),
+			"It is in the state as it was planned, with provisioned = false. What Proxmox VE had begun goes on. The next apply finishes it.")
+	case errors.As(err, &waited) && j.plan.text("on_wait_timeout") != onTimeoutFail:
+		j.diags.AddWarning(fmt.Sprintf("VM %d is not finished: waiting for %s ended in vain", j.guest.VMID, waited.what),
+			"It runs and is in the state with provisioned = false; the next apply goes on waiting. "+
+				"With on_wait_timeout = \"fail\" this would be an error, and the VM would be replaced.\n\n"+waited.err.Error())
+	default:
+		framework.AddError(j.diags, action, err)
+	}
+	return false
+}
+
+// create clones the guest and finishes it.
+func (j *job) create(ctx context.Context) error {
+	template, err := readTemplate(ctx, j.client, j.plan.integer("template"))
+	if err != nil {
+		return err
+	}
+	created, err := j.client.CreateClone(ctx, j.cloneSpec(ctx, template))
+	j.take(created, err)
+	if err != nil {
+		return err
+	}
+	return j.finish(ctx)
+}
+
+// resume finishes a guest that a create did not finish.
+func (j *job) resume(ctx context.Context) error {
+	created, err := j.client.ResumeClone(ctx, j.guest, j.task)
+	j.take(created, err)
+	if err != nil {
+		return err
+	}
+	return j.finish(ctx)
+}
+
+func (j *job) take(created proxmox.Created, err error) {
+	if created.Guest.VMID != 0 {
+		j.guest = created.Guest
+	}
+	j.own = created.Own
+	var interrupted *proxmox.InterruptedError
+	switch {
+	case errors.As(err, &interrupted):
+		j.task = interrupted.UPID
+	case err == nil:
+		j.task = proxmox.UPID{}
+	}
+	warn(j.diags, fmt.Sprintf("VM %d was cloned with warnings", j.guest.VMID), created.Warnings)
+}
+
+// cloneSpec says what to clone. A description that is not configured is the
+// template's, which the marker would replace.
+func (j *job) cloneSpec(ctx context.Context, template *proxmox.VMConfig) proxmox.CloneSpec {
+	description := j.plan.text("description")
+	if isNull(j.config.values["description"]) {
+		description = proxmox.SplitDescription(template.Description())
+	}
+	return proxmox.CloneSpec{
+		TemplateNode: template.Node, Template: template.VMID,
+		Node: j.plan.text("node"), Storage: j.plan.text("storage"), Pool: j.plan.text("pool"),
+		Name: j.plan.text("name"), Description: description,
+		UID: proxmox.NewUID(), VMID: j.plan.integer("vmid"),
+		Progress: progress(ctx),
+	}
+}
+
+// finish grows, configures and starts a new guest, and waits as configured.
+func (j *job) finish(ctx context.Context) error {
+	if err := j.configure(ctx); err != nil {
+		return err
+	}
+	want := proxmox.PowerState(j.plan.text("power"))
+	if want == "" {
+		want = proxmox.PowerRunning
+	}
+	if j.state.exists() || want == proxmox.PowerRunning {
+		if err := j.power(ctx, want); err != nil {
+			return err
+		}
+	}
+	running := want == proxmox.PowerRunning
+	j.running = &running
+	if j.latest == nil {
+		if err := j.read(ctx); err != nil {
+			return err
+		}
+	}
+	return j.wait(ctx)
+}
+
+// change updates a finished guest.
+func (j *job) change(ctx context.Context) error {
+	if err := j.configure(ctx); err != nil {
+		return err
+	}
+	power := j.plan.values["power"]
+	if isKnown(power) && !power.Equal(j.state.values["power"]) {
+		want := proxmox.PowerState(textOf(power))
+		if err := j.power(ctx, want); err != nil {
+			return err
+		}
+		running := want == proxmox.PowerRunning
+		j.running = &running
+	}
+	if err := j.read(ctx); err != nil {
+		return err
+	}
+	if len(j.latest.PendingKeys()) == 0 || !restarts(j.plan, j.state) {
+		return nil
+	}
+	options := proxmox.PowerOptions{Progress: progress(ctx)}
+	options.ShutdownTimeout, options.ForceStop = stopping(j.plan)
+	if _, err := j.client.Reboot(ctx, j.guest, nil, options); err != nil {
+		return err
+	}
+	return j.read(ctx)
+}
+
+// configure grows the disks and writes the configuration: in this order, since
+// a disk's size is part of what is written.
+func (j *job) configure(ctx context.Context) error {
+	if j.own == nil {
+		own, err := j.client.Gate.Own(ctx, j.guest)
+		if err != nil {
+			return err
+		}
+		j.own = own
+	}
+	j.note(j.own.Config())
+	growths, err := j.growths(j.own.Config())
+	if err != nil {
+		return err
+	}
+	for _, growth := range growths {
+		if _, err := j.client.Grow(ctx, j.guest, j.spend(), growth.slot, growth.size, progress(ctx)); err != nil {
+			return fmt.Errorf("grow %s: %w", growth.slot, err)
+		}
+	}
+	before, err := j.client.Configure(ctx, j.guest, j.spend(), j.update)
+	if before != nil {
+		j.note(before)
+	}
+	if err != nil {
+		return err
+	}
+	j.configured = true
+	return j.destroyVolumes(ctx)
+}
+
+// spend hands out the permission that is left, once.
+func (j *job) spend() *proxmox.Owned {
+	own := j.own
+	j.own = nil
+	return own
+}
+
+// note remembers where the guest is and what tells it apart.
+func (j *job) note(config *proxmox.VMConfig) {
+	j.guest.Node = config.Node
+	j.guest.SMBIOSUUID, j.guest.CTime = config.SMBIOSUUID(), config.CTime()
+}
+
+// read reads the configuration once more, for the state.
+func (j *job) read(ctx context.Context) error {
+	config, err := j.client.VMs.Pending(ctx, j.guest.Node, j.guest.VMID)
+	if err != nil {
+		return err
+	}
+	j.latest = config
+	return nil
+}
+
+func (j *job) power(ctx context.Context, want proxmox.PowerState) error {
+	options := proxmox.PowerOptions{Progress: progress(ctx)}
+	options.ShutdownTimeout, options.ForceStop = stopping(j.plan)
+	before, err := j.client.Power(ctx, j.guest, nil, want, options)
+	if err != nil {
+		return fmt.Errorf("make it %s: %w", want, err)
+	}
+	j.latest = before
+	return nil
+}
+
+// agentPause is the time between two questions to an agent that is waited for.
+const agentPause = time.Second
+
+// wait waits for what wait_for names.
+func (j *job) wait(ctx context.Context) error {
+	if j.plan.text("wait_for") != waitAgent || j.running == nil || !*j.running {
+		return nil
+	}
+	for {
+		err := j.client.VMs.AgentPing(ctx, j.guest.Node, j.guest.VMID)
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return &waitError{"the guest agent", err}
+		case !proxmox.IsAgentUnavailable(err) && !proxmox.IsUnavailable(err):
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return &waitError{"the guest agent", err}
+		case <-time.After(agentPause):
+		}
+	}
+}
+
+func warn(diags *diag.Diagnostics, summary string, warnings []string) {
+	if len(warnings) > 0 {
+		diags.AddWarning(summary, strings.Join(warnings, "\n"))
+	}
+}

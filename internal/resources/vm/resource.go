@@ -1,0 +1,159 @@
+// Package vm is proxmox_vm, a virtual machine cloned from a template.
+package vm
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/proxmox"
+)
+
+var (
+	_ resource.ResourceWithConfigure   = (*Resource)(nil)
+	_ resource.ResourceWithModifyPlan  = (*Resource)(nil)
+	_ resource.ResourceWithImportState = (*Resource)(nil)
+	_ resource.ResourceWithIdentity    = (*Resource)(nil)
+)
+
+// Resource is proxmox_vm.
+type Resource struct{ framework.ResourceBase }
+
+// New returns the resource.
+func New() resource.Resource { return &Resource{} }
+
+// Metadata names the resource's type.
+func (r *Resource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
+	resp.TypeName = req.ProviderTypeName + "_vm"
+}
+
+// Read refreshes the state. What is gone leaves the state; what cannot be read
+// right now stays in it.
+func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
+	state := load(ctx, req.State, &resp.Diagnostics)
+	client := r.Client(&resp.Diagnostics)
+	timeout, problems := state.timeouts().Read(ctx, r.Data.Timeouts.Read)
+	resp.Diagnostics.Append(problems...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+
+	guest := guestOf(ctx, state, req.Private, &resp.Diagnostics)
+	look, err := client.Inspect(ctx, guest)
+	if err != nil {
+		framework.AddError(&resp.Diagnostics, "read "+describe(state), err)
+		return
+	}
+	refresh := refresh{client: client, state: state, guest: guest, look: look}
+	refresh.into(ctx, resp)
+}
+
+// Create makes the guest.
+func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	j := &job{
+		config: load(ctx, req.Config, &resp.Diagnostics), plan: load(ctx, req.Plan, &resp.Diagnostics),
+		client: r.Client(&resp.Diagnostics), defaults: r.defaults(), diags: &resp.Diagnostics, first: true,
+	}
+	timeout, problems := j.plan.timeouts().Create(ctx, r.Data.Timeouts.Create)
+	resp.Diagnostics.Append(problems...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	provisioned := j.within(ctx, timeout, fmt.Sprintf("create VM %q", j.plan.text("name")), j.create)
+	if j.guest.VMID == 0 {
+		return
+	}
+	j.save(ctx, provisioned, &resp.State, resp.Identity, resp.Private)
+}
+
+// Update changes the guest in place, and finishes one that a create did not
+// finish.
+func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	j := &job{
+		config: load(ctx, req.Config, &resp.Diagnostics), plan: load(ctx, req.Plan, &resp.Diagnostics),
+		state: load(ctx, req.State, &resp.Diagnostics), applied: loadApplied(ctx, req.Private, &resp.Diagnostics),
+		client: r.Client(&resp.Diagnostics), defaults: r.defaults(), diags: &resp.Diagnostics,
+	}
+	timeout, problems := j.plan.timeouts().Update(ctx, r.Data.Timeouts.Update)
+	resp.Diagnostics.Append(problems...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	j.guest = guestOf(ctx, j.state, req.Private, j.diags)
+	j.first = !j.state.flag("provisioned")
+	work := j.change
+	if j.first {
+		j.task, _ = loadTask(ctx, req.Private, j.diags)
+		work = j.resume
+	}
+	provisioned := j.within(ctx, timeout, "update "+describe(j.state), work)
+	if resp.Diagnostics.HasError() {
+		j.savePrivate(ctx, resp.Private)
+		return
+	}
+	j.save(ctx, provisioned, &resp.State, resp.Identity, resp.Private)
+}
+
+// Delete destroys the guest. One that is gone is a success.
+func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
+	state := load(ctx, req.State, &resp.Diagnostics)
+	client := r.Client(&resp.Diagnostics)
+	timeout, problems := state.timeouts().Delete(ctx, r.Data.Timeouts.Delete)
+	resp.Diagnostics.Append(problems...)
+	if resp.Diagnostics.HasError() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+
+	options := proxmox.DestroyOptions{Progress: progress(ctx)}
+	options.ShutdownTimeout, options.ForceStop = stopping(state)
+	options.Task, _ = loadTask(ctx, req.Private, &resp.Diagnostics)
+	destroyed, err := client.Destroy(ctx, guestOf(ctx, state, req.Private, &resp.Diagnostics), options)
+	if err != nil {
+		framework.AddError(&resp.Diagnostics, "destroy "+describe(state), err)
+		return
+	}
+	if destroyed.Stranger != nil {
+		resp.Diagnostics.AddWarning(describe(state)+" was gone already", destroyed.Stranger.Error())
+	}
+	warn(&resp.Diagnostics, describe(state)+" was destroyed with warnings", destroyed.Warnings)
+}
+
+// guestOf is what state knows of the guest.
+func guestOf(ctx context.Context, state document, private framework.PrivateReader, diags *diag.Diagnostics) proxmox.Guest {
+	born, _ := framework.GetPrivate[birth](ctx, private, privateBirth, diags)
+	return proxmox.Guest{
+		Kind: proxmox.KindVM, VMID: state.integer("vmid"), Node: state.text("node"), UID: state.text("uid"),
+		SMBIOSUUID: born.SMBIOSUUID, CTime: born.CTime,
+	}
+}
+
+// describe names the guest for a human.
+func describe(state document) string {
+	return fmt.Sprintf("VM %d %q", state.integer("vmid"), state.text("name"))
+}
+
+// stopping is how the guest is to be stopped.
+func stopping(d document) (timeout time.Duration, force bool) {
+	attributes := fields(d.values["stop"])
+	// The validator has read it before; an import's default is fine too.
+	timeout, err := time.ParseDuration(textOf(attributes["shutdown_timeout"]))
+	if err != nil {
+		timeout = time.Minute
+	}
+	flag, known := attributes["force"].(types.Bool)
+	return timeout, !known || flag.IsNull() || flag.ValueBool()
+}
+
+// progress passes the lines of a task's log on to Terraform's log.
+func progress(ctx context.Context) func(string) {
+	return func(line string) { framework.Log(ctx, line, nil) }
+}

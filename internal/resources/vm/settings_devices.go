@@ -1,0 +1,223 @@
+package vm
+
+import (
+	"github.com/hashicorp/terraform-plugin-framework-validators/float64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"terraform-provider-proxmox/internal/framework"
+)
+
+// defaultModel is the model of a network device that says none.
+const defaultModel = "virtio"
+
+// Ways in which cloud-init gives an interface its address.
+const (
+	methodDHCP = "dhcp"
+	methodAuto = "auto"
+)
+
+var disksGroup = &group{
+	name: "disks", slots: diskSlots,
+	doc: "The disks, by slot (`scsi0`, `virtio0`, `sata0`, `ide0` …). A slot that the template has is that disk, grown to `size_gib`; " +
+		"any other is a new, empty disk. What is not named here stays as it is.",
+	settings: []setting{
+		{
+			name: "size_gib", source: structural, place: prop{name: "size"},
+			form: gib{validators: []validator.Float64{float64validator.AtLeast(1.0 / 1024), wholeMiB{}}},
+			doc:  "The size in GiB, whole MiB. A disk only grows: a smaller size is refused in the plan.",
+		},
+		{
+			name: "storage", source: structural, place: volumeStorage{},
+			form: text{validators: []validator.String{framework.StorageName()}},
+			doc:  "The storage that holds the disk. It is chosen when a new disk is made (the VM's `storage` unless set).",
+		},
+		{
+			name: "discard", place: prop{name: "discard"}, form: boolean{on: "on", off: "ignore"}, absent: types.BoolValue(false),
+			doc: "Whether the guest's discards reach the storage. PVE's default is `false`.",
+		},
+		{
+			name: "iothread", place: prop{name: "iothread"}, form: boolean{}, absent: types.BoolValue(false),
+			doc: "Whether the disk has a thread of its own; `scsi` (with the controller `virtio-scsi-single`) and `virtio` only. PVE's default is `false`.",
+		},
+		{
+			name: "ssd", place: prop{name: "ssd"}, form: boolean{}, absent: types.BoolValue(false),
+			doc: "Whether the guest sees an SSD; not for `virtio`. PVE's default is `false`.",
+		},
+		{
+			name: "cache", place: prop{name: "cache"}, absent: types.StringValue("none"),
+			form: choice("none", "writethrough", "writeback", "unsafe", "directsync"),
+			doc:  "The cache mode: `none`, `writethrough`, `writeback`, `directsync` or `unsafe`. PVE's default is `none`.",
+		},
+		{
+			name: "backup", place: prop{name: "backup"}, form: boolean{}, absent: types.BoolValue(true),
+			doc: "Whether backups include the disk. PVE's default is `true`.",
+		},
+		{
+			name: "on_removal", source: local, absent: types.StringValue(removalDetach), form: choice(removalDetach, removalDestroy),
+			doc: "What becomes of the volume when the slot is no longer configured: `detach` (default) keeps it as an unused disk of the VM, " +
+				"`destroy` removes it with its data.",
+		},
+	},
+}
+
+var networkGroup = &group{
+	name: "network", slots: networkSlots,
+	doc: "The network devices, by slot (`net0` …). A slot that the template has is that device; any other is a new one. " +
+		"What is not named here stays as it is.",
+	settings: []setting{
+		{
+			name: "model", place: nicModel{}, absent: types.StringValue(defaultModel),
+			form: choice("virtio", "e1000", "e1000e", "e1000-82540em", "e1000-82544gc", "e1000-82545em", "rtl8139", "vmxnet3",
+				"i82551", "i82557b", "i82559er", "ne2k_isa", "ne2k_pci", "pcnet"),
+			doc: "The emulated model; a new device is `virtio` unless set.",
+		},
+		{
+			name: "mac_address", place: nicMAC{},
+			form: text{custom: framework.MACAddressType{}, validators: []validator.String{framework.MAC()}},
+			doc:  "The address. PVE gives each new device one.",
+		},
+		{
+			name: "bridge", place: prop{name: "bridge"},
+			form: text{validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
+			doc:  "The bridge or VNet that the device is attached to; a new device takes the provider's default unless set.",
+		},
+		{
+			name: "vlan", place: prop{name: "tag"},
+			form: integer{validators: []validator.Int64{int64validator.Between(1, 4094)}},
+			doc:  "The VLAN that the bridge puts the device into.",
+		},
+		{
+			name: "firewall", place: prop{name: "firewall"}, form: boolean{}, absent: types.BoolValue(false),
+			doc: "Whether PVE's firewall filters the device. PVE's default is `false`.",
+		},
+		{
+			name: "link_down", place: prop{name: "link_down"}, form: boolean{}, absent: types.BoolValue(false),
+			doc: "Whether the cable is pulled. PVE's default is `false`.",
+		},
+		{
+			name: "ipv4_addresses", source: reported, form: textList{spelling: blankList},
+			doc: "The IPv4 addresses, without prefix length: those that the guest agent reports, else the one that cloud-init configures.",
+		},
+		{
+			name: "ipv6_addresses", source: reported, form: textList{spelling: blankList},
+			doc: "The IPv6 addresses, likewise; link-local ones are left out.",
+		},
+	},
+}
+
+var cloudInitGroup = &group{
+	name: "cloud_init", optional: true,
+	doc: "What cloud-init sets up in the guest. PVE passes it in a drive, which is added where the template has none. " +
+		"What is in force shows in `cloud_init_effective`.",
+	settings: []setting{
+		{
+			name: "user", key: "ciuser", place: whole{},
+			form: text{validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
+			doc:  "The user that is set up instead of the image's default one.",
+		},
+		{
+			name: "ssh_keys", key: "sshkeys", place: whole{}, form: textList{spelling: keyList},
+			doc: "The user's public SSH keys.",
+		},
+		{
+			name: "upgrade", key: "ciupgrade", place: whole{}, form: boolean{}, absent: types.BoolValue(true),
+			doc: "Whether all packages are upgraded at the first boot. PVE's default is `true`.",
+		},
+		{
+			name: "password_wo_version", source: local,
+			form: integer{},
+			doc:  "Change it to set `password_wo` again.",
+		},
+	},
+	writeOnly: map[string]schema.Attribute{
+		"password_wo": schema.StringAttribute{
+			Optional: true, WriteOnly: true, Sensitive: true,
+			MarkdownDescription: "The user's password, write-only: it is in no state and no plan. It is set when the VM is made and when `password_wo_version` changes.",
+			Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
+		},
+	},
+	groups: []*group{
+		{
+			name: "dns",
+			doc:  "The resolver. PVE takes the node's own where nothing is set.",
+			settings: []setting{
+				{
+					name: "servers", key: "nameserver", place: whole{},
+					form: textList{spelling: blankList, validators: []validator.List{listvalidator.ValueStringsAre(framework.IP())}},
+					doc:  "The name servers' addresses.",
+				},
+				{
+					name: "domain", key: "searchdomain", place: whole{},
+					form: text{validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
+					doc:  "The search domain.",
+				},
+			},
+		},
+		{
+			name: "interfaces", slots: interfaceSlots,
+			doc: "The addresses, by network device (`net0` …).",
+			groups: []*group{
+				{
+					name: "ipv4", arrange: arrangeAddress,
+					doc: "The IPv4 address.",
+					settings: []setting{
+						{
+							name: "address", place: ipAddress{prop{name: "ip"}},
+							form: text{validators: []validator.String{framework.IPv4CIDR()}},
+							doc:  "A static address with its prefix length, such as `10.0.0.11/24`.",
+						},
+						{
+							name: "gateway", place: prop{name: "gw"},
+							form: text{validators: []validator.String{framework.IPv4()}},
+							doc:  "The gateway of a static address.",
+						},
+						{
+							name: "method", place: ipMethod{prop: prop{name: "ip"}, gateway: "gw"}, form: choice(methodStatic, methodDHCP),
+							doc: "How the address is had: `static`, which an `address` implies, or `dhcp`.",
+						},
+					},
+				},
+				{
+					name: "ipv6", arrange: arrangeAddress,
+					doc: "The IPv6 address.",
+					settings: []setting{
+						{
+							name: "address", place: ipAddress{prop{name: "ip6"}},
+							form: text{validators: []validator.String{framework.IPv6CIDR()}},
+							doc:  "A static address with its prefix length, such as `2001:db8::11/64`.",
+						},
+						{
+							name: "gateway", place: prop{name: "gw6"},
+							form: text{validators: []validator.String{framework.IPv6()}},
+							doc:  "The gateway of a static address.",
+						},
+						{
+							name: "method", place: ipMethod{prop: prop{name: "ip6"}, gateway: "gw6"}, form: choice(methodStatic, methodDHCP, methodAuto),
+							doc: "How the address is had: `static`, which an `address` implies, `dhcp`, or `auto` (SLAAC).",
+						},
+					},
+				},
+			},
+		},
+	},
+}
+
+// arrangeAddress makes address and method agree: a configured address is
+// static, another configured method leaves no address and no gateway.
+func arrangeAddress(config, planned map[string]attr.Value) {
+	switch {
+	case !isNull(config["address"]) && isNull(config["method"]):
+		planned["method"] = types.StringValue(methodStatic)
+	case isKnown(config["method"]) && textOf(config["method"]) != methodStatic && isNull(config["address"]):
+		planned["address"] = types.StringNull()
+		if isNull(config["gateway"]) {
+			planned["gateway"] = types.StringNull()
+		}
+	}
+}

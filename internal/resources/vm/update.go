@@ -1,0 +1,220 @@
+package vm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"terraform-provider-proxmox/internal/proxmox"
+)
+
+// growth is a disk that is to become larger.
+type growth struct {
+	slot string
+	size proxmox.Size
+}
+
+// growths finds the disks that are smaller than configured, in order.
+func (j *job) growths(config *proxmox.VMConfig) ([]growth, error) {
+	disks := config.Disks()
+	var growths []growth
+	for slot, planned := range entries(j.plan.values["disks"]) {
+		want := fields(entries(j.config.values["disks"])[slot])["size_gib"]
+		real, exists := disks[slot]
+		if isNull(want) || !exists || real.Size == nil {
+			continue
+		}
+		size := bytesOf(fields(planned)["size_gib"])
+		if size < *real.Size {
+			return nil, fmt.Errorf("disk %s has %s, more than the %s configured: disks never shrink", slot, *real.Size, size)
+		}
+		if size > *real.Size {
+			growths = append(growths, growth{slot, size})
+		}
+	}
+	slices.SortFunc(growths, func(a, b growth) int {
+		if a.slot < b.slot {
+			return -1
+		}
+		return 1
+	})
+	return growths, nil
+}
+
+// wanted are a configuration's values with pending changes merged in.
+func wanted(config *proxmox.VMConfig) map[string]string {
+	values := maps.Clone(config.Current)
+	if values == nil {
+		values = map[string]string{}
+	}
+	maps.Copy(values, config.Pending)
+	for _, key := range config.PendingDelete {
+		delete(values, key)
+	}
+	values["description"] = proxmox.SplitDescription(values["description"])
+	return values
+}
+
+// update says what to change in a guest's configuration, all at once. It writes
+// the marker as that of a finished guest.
+func (j *job) update(config *proxmox.VMConfig) (proxmox.VMUpdate, error) {
+	real := wanted(config)
+	w := &writer{applied: j.applied, real: real, now: maps.Clone(real), create: func(g *group, slot string, planned attr.Value) (string, error) {
+		return j.newDevice(config, g, slot, fields(planned))
+	}}
+	w.object(table, path.Empty(), "", j.config.object(), j.plan.object())
+	if err := errors.Join(w.problems...); err != nil {
+		return proxmox.VMUpdate{}, err
+	}
+	j.addCloudInitDrive(config, w.now)
+	for _, slot := range j.destroyedSlots() {
+		w.now[slot] = real[slot] // Removed with its volume afterwards.
+	}
+	description, err := proxmox.JoinDescription(w.now["description"], proxmox.Marker{UID: j.guest.UID, VMID: j.guest.VMID})
+	if err != nil {
+		return proxmox.VMUpdate{}, err
+	}
+	w.now["description"], w.real["description"] = description, config.Description()
+	update := w.update()
+	j.writePassword(&update)
+	return update, nil
+}
+
+// newDevice is the first value of a slot that the guest lacks.
+func (j *job) newDevice(config *proxmox.VMConfig, g *group, slot string, planned map[string]attr.Value) (string, error) {
+	switch g {
+	case disksGroup:
+		return j.newDisk(config, slot, planned)
+	case networkGroup:
+		return j.newNIC(slot, planned)
+	}
+	return "", nil
+}
+
+// newDisk asks for a new volume: PVE takes "storage:size" with the size in GiB.
+func (j *job) newDisk(config *proxmox.VMConfig, slot string, planned map[string]attr.Value) (string, error) {
+	size, _ := planned["size_gib"].(types.Float64)
+	if !isKnown(size) {
+		return "", fmt.Errorf("there is no disk %s, and a new one needs size_gib", slot)
+	}
+	storage := textOf(planned["storage"])
+	if storage == "" {
+		storage = j.storage(config)
+	}
+	if storage == "" {
+		return "", fmt.Errorf("the new disk %s needs a storage", slot)
+	}
+	return storage + ":" + strconv.FormatFloat(size.ValueFloat64(), 'f', -1, 64), nil
+}
+
+func (j *job) newNIC(slot string, planned map[string]attr.Value) (string, error) {
+	model := textOf(planned["model"])
+	if model == "" {
+		model = defaultModel
+	}
+	if bridge := textOf(planned["bridge"]); bridge != "" {
+		return model, nil
+	}
+	if j.defaults.Bridge == "" {
+		return "", fmt.Errorf("the new device %s needs a bridge: set it, or the provider's defaults.bridge", slot)
+	}
+	return prop{name: "bridge"}.put(model, j.defaults.Bridge)
+}
+
+// storage is where new volumes of the guest go: the VM's storage, else the one
+// that its boot disk is on.
+func (j *job) storage(config *proxmox.VMConfig) string {
+	if storage := j.plan.text("storage"); storage != "" {
+		return storage
+	}
+	boot, _ := config.BootDisk()
+	return config.Disks()[boot].Storage()
+}
+
+// cloudInitSlots are where a cloud-init drive goes, in PVE's own order of
+// preference.
+var cloudInitSlots = []string{"ide2", "ide0", "ide1", "ide3"}
+
+// addCloudInitDrive adds the drive through which PVE passes cloud-init's data,
+// where it is configured and the template has none.
+func (j *job) addCloudInitDrive(config *proxmox.VMConfig, values map[string]string) {
+	if isNull(j.config.values["cloud_init"]) {
+		return
+	}
+	for _, drive := range config.CDROMs() {
+		if drive.IsCloudInit() {
+			return
+		}
+	}
+	for _, slot := range cloudInitSlots {
+		if values[slot] == "" {
+			values[slot] = j.storage(config) + ":cloudinit"
+			return
+		}
+	}
+}
+
+// writePassword sets the password where it is new or its version changed, and
+// deletes one that is no longer configured. What PVE has cannot be compared: it
+// shows a mask.
+func (j *job) writePassword(update *proxmox.VMUpdate) {
+	here := at("cloud_init").AtName("password_wo")
+	given := fields(j.config.values["cloud_init"])
+	password := given["password_wo"]
+	changed := !isSame(given["password_wo_version"], fields(j.state.values["cloud_init"])["password_wo_version"])
+	switch {
+	case isKnown(password) && (j.first || changed || !j.applied.has(here)):
+		update.Set["cipassword"] = textOf(password)
+	case isNull(password) && j.applied.has(here):
+		update.Delete = append(update.Delete, "cipassword")
+	}
+}
+
+func isSame(a, b attr.Value) bool {
+	if isNull(a) || isNull(b) {
+		return isNull(a) == isNull(b)
+	}
+	return a.Equal(b)
+}
+
+// destroyedSlots are the disks that are no longer configured and whose volume
+// is to go with them.
+func (j *job) destroyedSlots() []string {
+	kept := entries(j.config.values["disks"])
+	held := entries(j.state.values["disks"])
+	var slots []string
+	for _, slot := range j.applied.slots(at("disks")) {
+		_, configured := kept[slot]
+		if !configured && textOf(fields(held[slot])["on_removal"]) == removalDestroy {
+			slots = append(slots, slot)
+		}
+	}
+	return slots
+}
+
+// destroyVolumes removes disks with their volumes. It is a call of its own: the
+// parameter that removes volumes would hold for every deleted key.
+func (j *job) destroyVolumes(ctx context.Context) error {
+	slots := j.destroyedSlots()
+	if len(slots) == 0 {
+		return nil
+	}
+	_, err := j.client.Configure(ctx, j.guest, nil, func(config *proxmox.VMConfig) (proxmox.VMUpdate, error) {
+		disks := config.Disks()
+		update := proxmox.VMUpdate{Force: true}
+		for _, slot := range slots {
+			if _, exists := disks[slot]; exists {
+				update.Delete = append(update.Delete, slot)
+			}
+		}
+		return update, nil
+	})
+	return err
+}
