@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -174,8 +175,11 @@ func (g *guest) addresses(n int, dev nic) []netip.Prefix {
 	}
 	ip, ip6 := "dhcp", ""
 	if g.run.image != nil {
-		p := parseProps(strings.TrimSpace(g.run.image[indexed("ipconfig", n)]), "ip")
-		ip, ip6 = p["ip"], p["ip6"]
+		ip = ""
+		if index := strconv.Itoa(n); g.run.image["ipconfig"+index] != "" {
+			p := g.run.image.ipConfig(index)
+			ip, ip6 = p["ip"], p["ip6"]
+		}
 	}
 	var list []netip.Prefix
 	if ip == "dhcp" {

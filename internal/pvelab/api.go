@@ -32,6 +32,8 @@ var knownMethods = []string{"GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS"}
 type counted struct {
 	data  any
 	total int
+	// changes is the network configuration's difference that waits for a reload.
+	changes string
 }
 
 // file is an answer that is no JSON.
@@ -333,6 +335,9 @@ func success(data any) *response {
 		body["data"] = list.data
 		if list.total > 0 {
 			body["total"] = list.total
+		}
+		if list.changes != "" {
+			body["changes"] = list.changes
 		}
 	}
 	return &response{status: http.StatusOK, reason: "OK", contentType: jsonType, body: encode(body)}

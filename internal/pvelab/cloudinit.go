@@ -221,8 +221,13 @@ func (g *guest) configuredNICs() []string {
 	return list
 }
 
-func (g *guest) ipConfig(index string) props {
-	return parseProps(strings.TrimSpace(g.conf["ipconfig"+index]), "ip")
+// ipConfig reads an ipconfigN option, which asks DHCP where it names no address.
+func (o guestConfig) ipConfig(index string) props {
+	p := parseProps(strings.TrimSpace(o["ipconfig"+index]), "ip")
+	if p["ip"] == "" && p["ip6"] == "" {
+		p["ip"], p["ip6"] = "dhcp", "dhcp"
+	}
+	return p
 }
 
 func (g *guest) networkConfig() string {
@@ -236,7 +241,7 @@ func (g *guest) noCloudNetwork() string {
 	var b strings.Builder
 	b.WriteString("version: 1\nconfig:\n")
 	for _, index := range g.configuredNICs() {
-		p := g.ipConfig(index)
+		p := g.conf.ipConfig(index)
 		mac := strings.ToLower(parseNIC(g.conf["net"+index])["macaddr"])
 		fmt.Fprintf(&b, "    - type: physical\n      name: eth%s\n      mac_address: '%s'\n      subnets:\n", index, mac)
 		switch ip := p["ip"]; ip {
@@ -288,7 +293,7 @@ func (g *guest) debianNetwork() string {
 	writeIf(&b, "        dns_nameservers %s\n", strings.Join(strings.Fields(g.conf["nameserver"]), " "))
 	writeIf(&b, "        dns_search %s\n", strings.Join(strings.Fields(g.conf["searchdomain"]), " "))
 	for _, index := range g.configuredNICs() {
-		p, dev := g.ipConfig(index), "eth"+index
+		p, dev := g.conf.ipConfig(index), "eth"+index
 		fmt.Fprintf(&b, "auto %s\n", dev)
 		switch ip := p["ip"]; ip {
 		case "":

@@ -20,6 +20,7 @@ var tokens = regexp.MustCompile(strings.Join([]string{
 	`\b[0-9a-f]{40}\b`,
 	`\bpveupload-[0-9a-f]{32}\b`,
 	`\bctime=[0-9]+\b`,
+	`\$5\$[^$]+\$[./0-9A-Za-z]+`,
 }, "|"))
 
 // bindings pair what the recorded PVE made up with what the lab made up. A pair
@@ -77,6 +78,9 @@ func (b *bindings) bind(want, got string) bool {
 		return false
 	}
 	b.toLab[want], b.toRecord[got] = got, want
+	if low := strings.ToLower(want); strings.Count(want, ":") == 5 && low != want {
+		b.toLab[low], b.toRecord[strings.ToLower(got)] = strings.ToLower(got), low
+	}
 	return true
 }
 

@@ -80,6 +80,9 @@ func (r *replay) run() []result {
 		for _, s := range steps[e.N] {
 			s(r)
 		}
+		if vmid := newGuestOf(e); vmid != 0 && !overlapping[r.topic.id][e.N] {
+			freeGuest(vmid)(r)
+		}
 		results = append(results, r.exchange(e))
 		if len(results[i].diffs) == 0 && !r.overlaps(i) {
 			r.settle(e)
@@ -89,6 +92,21 @@ func (r *replay) run() []result {
 		s(r)
 	}
 	return results
+}
+
+// newGuestOf is the id of the VM that an accepted call creates, or 0.
+func newGuestOf(e *exchange) int {
+	if e.Method != http.MethodPost || e.Status != http.StatusOK {
+		return 0
+	}
+	key := ""
+	switch {
+	case strings.HasSuffix(e.Path, "/qemu"):
+		key = "vmid"
+	case strings.HasSuffix(e.Path, "/clone"):
+		key = "newid"
+	}
+	return number(fmt.Sprint(e.Params[key]))
 }
 
 // exchange sends one request and compares the answers.

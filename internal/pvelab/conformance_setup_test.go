@@ -1,6 +1,7 @@
 package pvelab
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"testing"
@@ -104,7 +105,7 @@ func asRoot(method, path, query string) step {
 		}
 		got := r.do(method, path, values)
 		if got.status != http.StatusOK {
-			r.t.Logf("topic %s: unrecorded %s %s: %d %s", r.topic.id, method, path, got.status, got.reason)
+			r.t.Errorf("topic %s: unrecorded %s %s: %d %s", r.topic.id, method, path, got.status, got.reason)
 			return
 		}
 		m, _ := got.decoded().(map[string]any)
@@ -121,6 +122,19 @@ func pause(d time.Duration) step {
 
 // unrecorded are the recorder's steps by topic and the exchange they precede.
 var unrecorded = map[string]map[int][]step{
+	"05": {
+		51: {asRoot("POST", "/nodes/pve1/qemu", "vmid=110&name=c110&memory=64&scsi0=local:1&tags=a%3Bb")},
+		52: {pause(12 * time.Second)},
+	},
+	"07": {
+		107: {
+			freeGuest(120),
+			asRoot("POST", "/nodes/pve1/qemu", "vmid=120&memory=64&scsi0=local:1&net0=virtio,bridge=vmbr0"),
+		},
+	},
+	"08": {
+		38: {func(r *replay) { r.lab.locked(func() { delete(r.lab.storages["local"].at("pve1"), "local:110/vm-110-disk-0.raw") }) }},
+	},
 	"12": {
 		26: {asRoot("POST", "/nodes/pve1/qemu", "vmid=122&memory=64")},
 		34: {asRoot("DELETE", "/pools", "poolid=tfpool/sub")},
@@ -140,9 +154,25 @@ var unrecorded = map[string]map[int][]step{
 			asRoot("DELETE", "/nodes/pve1/qemu/123", ""),
 		},
 	},
-	"17": {
-		1: {asRoot("POST", "/nodes/pve1/qemu", "vmid=160&memory=64&scsi0=local:1")},
-	},
+	"14": {1: {asRoot("POST", "/nodes/pve1/qemu", "vmid=130&name=x-130&memory=64")}},
+	"15": {1: {asRoot("POST", "/nodes/pve1/qemu", "vmid=140&name=x-140&memory=64&scsihw=virtio-scsi-single")}},
+	"16": {1: {asRoot("POST", "/nodes/pve1/qemu", "vmid=150&name=x-150&memory=64&ide2=local:cloudinit&net0=virtio,bridge=vmbr0&net1=virtio,bridge=vmbr0")}},
+	"17": {1: {asRoot("POST", "/nodes/pve1/qemu", "vmid=160&name=x-160&memory=64&scsi0=local:1")}},
+}
+
+// freeGuest destroys a guest where there is one: an id that PVE accepted for a
+// new guest was free.
+func freeGuest(vmid int) step {
+	return func(r *replay) {
+		exists := false
+		r.lab.locked(func() { exists = r.lab.guests[vmid] != nil })
+		if !exists {
+			return
+		}
+		path := fmt.Sprintf("/nodes/pve1/qemu/%d", vmid)
+		asRoot("POST", path+"/status/stop", "")(r)
+		asRoot("DELETE", path, "purge=1")(r)
+	}
 }
 
 // uploadNames are the file names that the recorder sent in topic 04; the

@@ -115,11 +115,16 @@ const suffix8 = "@8"
 
 func baseFormat(name string) string { return strings.TrimSuffix(name, suffix8) }
 
-// playVersion8 points a method's versioned formats to those of 8.4.
-func (m *method) playVersion8() {
-	for _, p := range m.Parameters.Properties {
-		if versioned[p.Format.Name] {
+// settleFormats points a method's versioned formats to those of the version that
+// is played, and pve-qm-ide, the format of a cdrom, to that of the IDE drives.
+func (m *method) settleFormats(is8 bool) {
+	props := m.Parameters.Properties
+	for _, p := range props {
+		if is8 && versioned[p.Format.Name] {
 			p.Format.Name += suffix8
+		}
+		if ide := props["ide[n]"]; p.Format.Name == "pve-qm-ide" && ide != nil {
+			p.Format = ide.Format
 		}
 	}
 }

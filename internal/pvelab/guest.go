@@ -305,7 +305,7 @@ func (g *guest) dropUsed() {
 	used := map[string]bool{}
 	for _, conf := range []guestConfig{g.conf, g.pending} {
 		for key, value := range conf {
-			if isDrive(key) {
+			if isDriveSlot(key) {
 				used[parseDrive(value).file()] = true
 			}
 		}
@@ -319,7 +319,7 @@ func (g *guest) dropUsed() {
 func (o guestConfig) drives() []string {
 	var keys []string
 	for key := range o {
-		if isDrive(key) {
+		if isDriveSlot(key) {
 			keys = append(keys, key)
 		}
 	}

@@ -155,7 +155,7 @@ func (cl *cloning) checkStorages() (shared bool, err error) {
 
 func (cl *cloning) checkMappings() error {
 	for _, key := range sortedKeys(cl.source) {
-		if isDrive(key) || isNet(key) {
+		if isDriveSlot(key) || isNet(key) {
 			continue
 		}
 		if err := cl.c.checkDevice(cl.newid, cl.pool, key, cl.source[key]); err != nil {
@@ -183,7 +183,7 @@ func (cl *cloning) plan() error {
 			n := parseNIC(value)
 			n["macaddr"] = randomMAC()
 			cl.conf[key] = n.print()
-		case isDrive(key) && !parseDrive(value).isPlainCDROM():
+		case isDriveSlot(key) && !parseDrive(value).isPlainCDROM():
 			if err := cl.planDrive(key, parseDrive(value)); err != nil {
 				return err
 			}

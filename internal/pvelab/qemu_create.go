@@ -112,7 +112,7 @@ func (cr *creation) checkDevices() error {
 			}
 			continue
 		}
-		if isDrive(key) || isNet(key) {
+		if isDriveSlot(key) || isNet(key) {
 			continue
 		}
 		if err := c.checkDevice(cr.vmid, cr.pool, key, value); err != nil {

@@ -124,7 +124,7 @@ func (g *guest) volumes() []string {
 	seen := map[string]bool{}
 	for _, conf := range append([]guestConfig{g.conf, g.pending}, mapValues(g.snapshots)...) {
 		for _, key := range sortedKeys(conf) {
-			if !isDrive(key) && !unusedRE.MatchString(key) {
+			if !isDriveSlot(key) && !unusedRE.MatchString(key) {
 				continue
 			}
 			d := parseDrive(conf[key])

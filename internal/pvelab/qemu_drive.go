@@ -13,8 +13,8 @@ var (
 	cloudDrive = regexp.MustCompile(`[:/](?:vm-\d+-)?cloudinit(?:\.(?:raw|qcow2?|qed|vmdk|cloop))?$`)
 )
 
-// isDrive reports whether an option is a slot for a drive; unusedN is not.
-func isDrive(key string) bool { return driveRE.MatchString(key) }
+// isDriveSlot reports whether an option is a slot for a drive; unusedN is not.
+func isDriveSlot(key string) bool { return driveRE.MatchString(key) }
 
 func isNet(key string) bool { return netRE.MatchString(key) }
 

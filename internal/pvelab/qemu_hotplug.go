@@ -115,7 +115,7 @@ func (p *plugging) remove(key string, force bool) error {
 			return errWaits
 		}
 		return p.unplug(key)
-	case isDrive(key):
+	case isDriveSlot(key):
 		return p.removeDrive(key, force)
 	}
 	return errWaits
@@ -152,7 +152,7 @@ func (p *plugging) usb() error {
 // unplug takes a device away, for which its guest must run: PCI devices leave
 // only when the operating system lets go of them.
 func (p *plugging) unplug(key string) error {
-	if slices.Contains(p.g.bootDisks(), key) && isDrive(key) {
+	if slices.Contains(p.g.bootDisks(), key) && isDriveSlot(key) {
 		return fail("can't unplug bootdisk '%s'", key)
 	}
 	if p.c.lab.isUp(p.g) {
@@ -190,7 +190,7 @@ func (p *plugging) change(key, value string) error {
 		return waitIf((old == "0") != (value == "0"))
 	case isNet(key):
 		return p.changeNet(key, parseNIC(value))
-	case isDrive(key):
+	case isDriveSlot(key):
 		return p.changeDrive(key, parseDrive(value))
 	case key == "agent":
 		return waitIf(!onlyTrimDiffers(old, value))
@@ -289,7 +289,7 @@ func (l *Lab) applyPending(c *call, g *guest, failed map[string]string, log logg
 		log("%s", strings.TrimSpace(text))
 	}
 	for _, key := range sortedKeys(g.pendingDelete) {
-		if _, ok := g.conf[key]; ok && isDrive(key) {
+		if _, ok := g.conf[key]; ok && isDriveSlot(key) {
 			if err := l.detach(c, g, key, g.pendingDelete[key]); err != nil {
 				note(key, err)
 				continue
@@ -300,7 +300,7 @@ func (l *Lab) applyPending(c *call, g *guest, failed map[string]string, log logg
 	}
 	g.cleanupPending()
 	for _, key := range sortedKeys(g.pending) {
-		if value, ok := g.conf[key]; ok && isDrive(key) {
+		if value, ok := g.conf[key]; ok && isDriveSlot(key) {
 			if err := l.registerUnused(g, parseDrive(value)); err != nil {
 				note(key, err)
 				continue

@@ -65,7 +65,7 @@ func migratePreconditions(c *call) (any, error) {
 func (l *Lab) localDisks(g *guest) []map[string]any {
 	disks := []map[string]any{}
 	for _, key := range sortedKeys(g.conf) {
-		if !isDrive(key) && !unusedRE.MatchString(key) {
+		if !isDriveSlot(key) && !unusedRE.MatchString(key) {
 			continue
 		}
 		d := parseDrive(g.conf[key])
@@ -245,7 +245,7 @@ func (m *migration) moveVolume(volid string) error {
 	made.contentID = v.contentID
 	for _, conf := range append([]guestConfig{g.conf, g.pending}, slices.Collect(maps.Values(g.snapshots))...) {
 		for key, value := range conf {
-			if d := parseDrive(value); (isDrive(key) || unusedRE.MatchString(key)) && d.file() == volid {
+			if d := parseDrive(value); (isDriveSlot(key) || unusedRE.MatchString(key)) && d.file() == volid {
 				d["file"] = made.volid
 				conf[key] = d.print()
 			}

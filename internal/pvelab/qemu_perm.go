@@ -44,7 +44,7 @@ var (
 
 // optionExists reports whether PVE knows an option of that name.
 func optionExists(key string) bool {
-	if isDrive(key) || isNet(key) || optionPrivilege[key] != "" || isCloudInitOption[key] {
+	if isDriveSlot(key) || isNet(key) || optionPrivilege[key] != "" || isCloudInitOption[key] {
 		return true
 	}
 	if ipconfigRE.MatchString(key) || numaRE.MatchString(key) || checkedByValue.MatchString(key) {
@@ -77,7 +77,7 @@ func (c *call) checkOptions(vmid int, pool string, keys []string) error {
 
 func (c *call) checkOption(vmid int, pool, key string) error {
 	switch priv := optionPrivilege[key]; {
-	case isDrive(key) || key == "tags" || checkedByValue.MatchString(key):
+	case isDriveSlot(key) || key == "tags" || checkedByValue.MatchString(key):
 		return nil
 	case numaRE.MatchString(key):
 		return c.requireVM(vmid, pool, "VM.Config.CPU")

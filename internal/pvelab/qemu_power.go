@@ -171,8 +171,16 @@ func (t *task) halt(node string, vmid int) error {
 	if err := t.sleep(stopTime); err != nil {
 		return err
 	}
-	t.lab.locked(func() { g.run = nil })
+	t.ended(g)
 	return nil
+}
+
+// ended is the end of a VM's process: what waited for it is applied now.
+func (t *task) ended(g *guest) {
+	t.lab.locked(func() {
+		g.run = nil
+		t.lab.applyPending(nil, g, map[string]string{}, t.logf)
+	})
 }
 
 func shutdownVM(c *call) (any, error) {
@@ -222,7 +230,7 @@ func (t *task) powerdown(node string, vmid int, timeout time.Duration, force boo
 		if err := t.sleep(powerdownTime); err != nil {
 			return err
 		}
-		t.lab.locked(func() { g.run = nil })
+		t.ended(g)
 		return nil
 	}
 	if err := t.sleep(timeout); err != nil {
@@ -232,7 +240,7 @@ func (t *task) powerdown(node string, vmid int, timeout time.Duration, force boo
 		return fail("VM quit/powerdown failed - got timeout")
 	}
 	t.logf("VM still running - terminating now with SIGTERM")
-	t.lab.locked(func() { g.run = nil })
+	t.ended(g)
 	return nil
 }
 

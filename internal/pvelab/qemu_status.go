@@ -130,7 +130,7 @@ func (g *guest) hasSerial() bool {
 func (g *guest) bootDiskSize() int64 {
 	for _, slot := range g.bootDisks() {
 		value, ok := g.conf[slot]
-		if !ok || !isDrive(slot) {
+		if !ok || !isDriveSlot(slot) {
 			continue
 		}
 		if d := parseDrive(value); !d.isCDROM() {

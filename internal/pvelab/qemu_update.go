@@ -41,7 +41,7 @@ func (ch *configChange) apply(log logger) error {
 		if err := ch.setOption(g, key, log); err != nil {
 			return err
 		}
-		if d := parseDrive(ch.set[key]); isDrive(key) && len(order) > 0 && d.isPlainCDROM() && !slices.Contains(order, key) {
+		if d := parseDrive(ch.set[key]); isDriveSlot(key) && len(order) > 0 && d.isPlainCDROM() && !slices.Contains(order, key) {
 			order = append(order, key)
 			g.setPending("boot", printBootOrder(order))
 			modified["boot"] = true
@@ -105,7 +105,7 @@ func (ch *configChange) deleteOption(g *guest, key string, log logger) (bool, er
 	case key == "tags":
 		delete(g.conf, key)
 		return true, nil
-	case isDrive(key) && isPending:
+	case isDriveSlot(key) && isPending:
 		if err := ch.c.lab.registerUnused(g, parseDrive(pending)); err != nil {
 			return false, err
 		}
@@ -122,7 +122,7 @@ func (ch *configChange) mayDelete(g *guest, key, value string) error {
 			return err
 		}
 		return c.requireVM(ch.vmid, "", "VM.Config.Disk")
-	case isDrive(key):
+	case isDriveSlot(key):
 		if err := g.checkProtection(fmt.Sprintf("can't remove drive '%s'", key)); err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (ch *configChange) setOption(g *guest, key string, log logger) error {
 		}
 	}
 	switch {
-	case isDrive(key):
+	case isDriveSlot(key):
 		return ch.setDrive(g, key, log)
 	case strings.HasPrefix(key, "serial"):
 		if err := ch.maySerial(key, g.conf[key], value); err != nil {
@@ -192,7 +192,7 @@ func (ch *configChange) touches(g *guest, key string) bool {
 // mayReplace asks for what changing the present value needs.
 func (ch *configChange) mayReplace(key, old string) error {
 	switch {
-	case isDrive(key):
+	case isDriveSlot(key):
 		return ch.c.checkDrive(ch.vmid, old)
 	case isNet(key):
 		if ch.c.lab.is8() && parseNIC(old)["bridge"] == "" {
@@ -285,7 +285,8 @@ func hashedPassword(value, ostype string) string {
 	}
 	salt := rand.Text()[:8]
 	sum := sha256.Sum256([]byte(salt + value))
-	return "$5$" + salt + "$" + base64.RawStdEncoding.EncodeToString(sum[:])
+	hash := base64.RawStdEncoding.EncodeToString(sum[:])
+	return "$5$" + salt + "$" + strings.ReplaceAll(hash, "+", ".")
 }
 
 func isWindows(ostype string) bool { return strings.HasPrefix(ostype, "w") }

@@ -54,9 +54,7 @@ func readSchema(name string, is8 bool) (*schema, error) {
 		if err := dec.Decode(m); err != nil {
 			return nil, fmt.Errorf("embedded schema %s: %w", name, err)
 		}
-		if is8 {
-			m.playVersion8()
-		}
+		m.settleFormats(is8)
 		s.methods[m.Method+" "+m.Path] = m
 	}
 	return s, nil

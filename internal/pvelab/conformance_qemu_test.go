@@ -1,0 +1,85 @@
+package pvelab
+
+import "time"
+
+// The recorder's unrecorded steps and the lab's deviations in the topics about
+// virtual machines.
+func init() {
+	unrecorded["06"] = map[int][]step{
+		181: {lockVM(112, "backup")},
+		196: {lockVM(112, "")},
+	}
+	unrecorded["07"] = qemuErrorSteps()
+	unrecorded["08"] = map[int][]step{38: {loseVolume("local:110/vm-110-disk-0.raw")}}
+	unrecorded["10"] = map[int][]step{53: {pause(bootTime)}, 61: {pause(bootTime)}}
+	unrecorded["14"] = map[int][]step{1: {createGuest("vmid=130&name=x-130&memory=64")}}
+	unrecorded["15"] = propertySteps()
+	unrecorded["16"] = map[int][]step{
+		1: {createGuest("vmid=150&name=x-150&memory=64&ide2=local:cloudinit" +
+			"&net0=virtio,bridge%3Dvmbr0&net1=virtio,bridge%3Dvmbr0")},
+	}
+	deviations = append(deviations, qemuDeviations...)
+}
+
+func createGuest(query string) step { return asRoot("POST", "/nodes/pve1/qemu", query) }
+
+// lockVM sets or clears a lock, as "qm set --lock" on the node does.
+func lockVM(vmid int, lock string) step {
+	return func(r *replay) {
+		r.lab.locked(func() {
+			delete(r.lab.guests[vmid].conf, "lock")
+			if lock != "" {
+				r.lab.guests[vmid].conf["lock"] = lock
+			}
+		})
+	}
+}
+
+// loseVolume removes a volume under its VM.
+func loseVolume(volid string) step {
+	return func(r *replay) {
+		r.lab.locked(func() {
+			if err := r.lab.freeVolume("pve1", volid); err != nil {
+				r.t.Error(err)
+			}
+		})
+	}
+}
+
+// forget takes an option out of a VM's configuration and nothing else.
+func forget(vmid int, key string) step {
+	return func(r *replay) { r.lab.locked(func() { delete(r.lab.guests[vmid].conf, key) }) }
+}
+
+// qemuErrorSteps removes VM 120 after each creation that succeeded.
+func qemuErrorSteps() map[int][]step {
+	remove := asRoot("DELETE", "/nodes/pve1/qemu/120", "")
+	steps := map[int][]step{
+		90:  {pause(2 * time.Second), asRoot("POST", "/nodes/pve1/qemu/120/status/stop", ""), remove},
+		107: {createGuest("vmid=120&memory=64&scsi0=local:1&net0=virtio,bridge%3Dvmbr0")},
+	}
+	for _, n := range []int{16, 19, 38, 46, 49, 54, 60, 66, 70, 73, 86, 93, 96, 99} {
+		steps[n] = []step{remove}
+	}
+	return steps
+}
+
+// propertySteps clears the slot of the disk between its settings; the first
+// name for a disk was taken.
+func propertySteps() map[int][]step {
+	steps := map[int][]step{
+		1: {
+			createGuest("vmid=140&name=x-140&memory=64&scsihw=virtio-scsi-single"),
+			asRoot("POST", "/nodes/pve1/storage/local/content", "vmid=140&filename=vm-140-disk-0.raw&size=4M"),
+		},
+	}
+	// The recorder's host could not enrol keys: the image stayed behind.
+	steps[185] = []step{asRoot("PUT", "/nodes/pve1/qemu/140/config", "delete=efidisk0"), forget(140, "unused0")}
+	const firstDisk, lastDisk = 31, 83
+	for n := firstDisk; n <= lastDisk; n += 2 {
+		steps[n] = []step{asRoot("PUT", "/nodes/pve1/qemu/140/config", "delete=scsi1&force=1")}
+	}
+	return steps
+}
+
+var qemuDeviations = []deviation{}
