@@ -41,7 +41,7 @@ func (a *Allocator) scan(ctx context.Context, node string) (scan, error) {
 
 // cloning finds the ids that running clones of other processes make.
 func (a *Allocator) cloning(ctx context.Context, node string) (map[int]bool, error) {
-	running, err := a.runningClones(ctx, node)
+	running, err := a.running(ctx, node, taskClone)
 	if err != nil {
 		return nil, err
 	}
@@ -61,32 +61,41 @@ func (a *Allocator) cloning(ctx context.Context, node string) (map[int]bool, err
 	return targets, nil
 }
 
-// isCloning reports whether a clone to the id runs on the node, whoever began
-// it. One whose log does not say yet may be it.
-func (a *Allocator) isCloning(ctx context.Context, node string, vmid int) (bool, error) {
-	running, err := a.runningClones(ctx, node)
+// isBusy reports whether a clone to the id or its destruction runs on the node,
+// whoever began it. A clone whose log does not say yet may be it.
+func (a *Allocator) isBusy(ctx context.Context, node string, vmid int) (bool, error) {
+	running, err := a.running(ctx, node, "")
 	if err != nil {
 		return false, err
 	}
 	for _, upid := range running {
-		target, err := a.target(ctx, upid)
-		if err != nil {
-			return false, err
-		}
-		if target == 0 || target == vmid {
-			return true, nil
+		switch upid.Type {
+		case "qmdestroy":
+			if upid.ID == strconv.Itoa(vmid) {
+				return true, nil
+			}
+		case taskClone:
+			target, err := a.target(ctx, upid)
+			if err != nil {
+				return false, err
+			}
+			if target == 0 || target == vmid {
+				return true, nil
+			}
 		}
 	}
 	return false, nil
 }
 
-// runningClones lists the clones that run on a node, of those that the token
-// may see: its own always. PVE lists a worker before it begins its work, so
-// that a stub for which nobody is listed is not going to be ours.
-func (a *Allocator) runningClones(ctx context.Context, node string) ([]UPID, error) {
-	tasks, err := a.c.Tasks.List(ctx, node, TaskFilter{TypeFilter: "qmclone", Source: TasksActive})
+const taskClone = "qmclone"
+
+// running lists the tasks that run on a node, of those that the token may see:
+// its own always. PVE lists a worker before it begins its work, so that a stub
+// for which nobody is listed is not going to be ours.
+func (a *Allocator) running(ctx context.Context, node, kind string) ([]UPID, error) {
+	tasks, err := a.c.Tasks.List(ctx, node, TaskFilter{TypeFilter: kind, Source: TasksActive})
 	if err != nil {
-		return nil, fmt.Errorf("look for clones that run on %s: %w", node, err)
+		return nil, fmt.Errorf("look for tasks that run on %s: %w", node, err)
 	}
 	var running []UPID
 	for _, task := range tasks {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // cloning is the making of one clone, over as many ids as it takes.
@@ -19,9 +20,9 @@ type cloning struct {
 	lost bool
 	// begun is set while a clone for this id is known to have begun.
 	begun bool
-	// refused is set once an id was somebody else's although it was in no list:
-	// the token does not see all guests.
-	refused bool
+	// refusal is why the last id could not be had. It was in no list, so that the
+	// token does not see all guests.
+	refusal error
 }
 
 // outcome is what came of one id.
@@ -50,9 +51,8 @@ func (k *cloning) run(ctx context.Context) (Created, error) {
 		}
 		k.c.IDs.forget(k.vmid)
 		if k.spec.VMID != 0 {
-			return Created{}, &TakenError{VMID: k.vmid, Detail: "Proxmox VE refused to make a guest with it"}
+			return Created{}, &TakenError{VMID: k.vmid, Detail: k.refusal.Error()}
 		}
-		k.refused = true
 	}
 }
 
@@ -65,7 +65,7 @@ func (k *cloning) takeID(ctx context.Context) error {
 	switch {
 	case k.spec.VMID != 0:
 		k.vmid, err = k.spec.VMID, k.c.IDs.reserve(k.spec.VMID)
-	case k.refused:
+	case k.refusal != nil:
 		k.vmid, err = k.c.IDs.nextFree(ctx, k.guests)
 	default:
 		k.vmid, err = k.c.IDs.next(k.guests)
@@ -96,9 +96,9 @@ func (k *cloning) clone(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	callCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callGrace)
+	graced, cancel := withGrace(ctx)
 	defer cancel()
-	upid, err := k.c.VMs.Clone(callCtx, CloneRequest{
+	upid, err := k.c.VMs.Clone(graced, CloneRequest{
 		TemplateNode: k.spec.TemplateNode, Template: k.spec.Template, NewID: k.vmid, Name: k.spec.Name,
 		Description: description, Target: k.target(), Storage: k.spec.Storage, Pool: k.spec.Pool, Full: true,
 	})
@@ -113,6 +113,22 @@ func (k *cloning) clone(ctx context.Context) error {
 		k.warnings = append(k.warnings, result.LogTail...)
 	}
 	return err
+}
+
+// withGrace outlives its parent by callGrace.
+func withGrace(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(parent))
+	stop := context.AfterFunc(parent, func() {
+		select {
+		case <-ctx.Done():
+		case <-time.After(callGrace):
+			cancel()
+		}
+	})
+	return ctx, func() {
+		stop()
+		cancel()
+	}
 }
 
 // target is the node to name in the call: PVE wants none for its own.
@@ -135,6 +151,7 @@ func (k *cloning) decide(ctx context.Context, err error) (outcome, error) {
 	case k.lost, k.begun:
 		return k.resolve(ctx, err)
 	case IsExists(err):
+		k.refusal = err
 		return taken, nil
 	case IsLocked(err), IsLockTimeout(err), IsNotBegun(err):
 		return again, nil
@@ -155,10 +172,11 @@ func (k *cloning) resolve(ctx context.Context, cause error) (outcome, error) {
 		return 0, errors.Join(cause, err)
 	}
 	passing := mayPass(cause) || IsExists(cause)
+	var failed *TaskError
 	switch {
 	case s.standing.Owned() && s.config.Lock() != "":
 		return 0, fmt.Errorf("%w; it is left behind with its lock (%s)", cause, s.config.Lock())
-	case s.standing.Owned() && !passing:
+	case s.standing.Owned() && !passing && errors.As(cause, &failed):
 		return 0, fmt.Errorf("%w; it is left behind", cause)
 	case s.standing.Owned():
 		return made, nil
@@ -169,9 +187,10 @@ func (k *cloning) resolve(ctx context.Context, cause error) (outcome, error) {
 	switch {
 	case !passing:
 		return 0, cause
-	case s.standing == Gone:
+	case s.standing == Gone && !IsExists(cause):
 		return again, nil
 	default:
+		k.refusal = cause
 		return taken, nil
 	}
 }

@@ -51,8 +51,9 @@ func (c *Client) ResumeClone(ctx context.Context, guest Guest, upid UPID) (Creat
 	return created(guest, own, warnings), nil
 }
 
-// settled looks at a guest until PVE is done with making it. node is where the
-// clone runs, if it does. What nobody is making is returned as it is.
+// settled looks at a guest until PVE is done with making it, or with destroying
+// it. node is where that task runs, if it does. What nobody works on is returned
+// as it is.
 func (c *Client) settled(ctx context.Context, guest Guest, node string) (sight, error) {
 	idle := false
 	for {
@@ -63,7 +64,7 @@ func (c *Client) settled(ctx context.Context, guest Guest, node string) (sight, 
 		if s.node != "" {
 			node = s.node
 		}
-		running, err := c.IDs.isCloning(ctx, node, guest.VMID)
+		running, err := c.IDs.isBusy(ctx, node, guest.VMID)
 		if err != nil {
 			return sight{}, err
 		}
@@ -78,7 +79,7 @@ func (c *Client) settled(ctx context.Context, guest Guest, node string) (sight, 
 	}
 }
 
-// unsettled reports whether a running clone would explain what was seen. A
+// unsettled reports whether a running task would explain what was seen. A
 // token with rights through a pool may read a clone only when it is done.
 func unsettled(s sight) bool {
 	if s.standing.Owned() {

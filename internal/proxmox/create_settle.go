@@ -18,7 +18,7 @@ func (c *Client) settle(ctx context.Context, spec CloneSpec) (scan, []string, er
 		if err != nil {
 			return scan{}, nil, fmt.Errorf("look for an unfinished guest named %q: %w", spec.Name, err)
 		}
-		s := &settling{c: c, spec: spec, seen: seen, before: before, open: map[int]bool{}, silent: map[string]bool{}}
+		s := &settling{c: c, spec: spec, seen: seen, before: before, open: map[int]bool{}}
 		if err := s.round(ctx); err != nil {
 			return scan{}, nil, err
 		}
@@ -42,9 +42,7 @@ type settling struct {
 	// before are the ids that the last round could not decide, open those that
 	// this one cannot.
 	before, open map[int]bool
-	// silent are the nodes that did not answer.
-	silent   map[string]bool
-	warnings []string
+	warnings     []string
 }
 
 func (s *settling) names() string {
@@ -94,7 +92,8 @@ func (s *settling) candidates() map[int]string {
 }
 
 func (s *settling) examine(ctx context.Context, vmid int, node string) error {
-	if s.silent[node] {
+	if s.c.Gate.silent.is(node, s.c.clock.Now()) {
+		s.warn(node)
 		return nil
 	}
 	config, err := s.c.VMs.Pending(ctx, node, vmid)
@@ -110,12 +109,20 @@ func (s *settling) examine(ctx context.Context, vmid int, node string) error {
 		}
 		return nil
 	case IsUnavailable(err):
-		s.silent[node] = true
-		s.warnings = append(s.warnings, fmt.Sprintf("the guests on %s could not be read, so that it is not proven that "+
-			"none of them is an unfinished %q of an earlier run: %s", node, s.spec.Name, err))
+		s.c.Gate.silent.add(node, s.c.clock.Now())
+		s.warn(node)
 		return nil
 	default:
 		return fmt.Errorf("look for an unfinished guest named %q: %w", s.spec.Name, err)
+	}
+}
+
+// warn says once what could not be proven.
+func (s *settling) warn(node string) {
+	warning := fmt.Sprintf("node %s does not answer, so that it is not proven that none of its guests is an unfinished %q of an earlier run",
+		node, s.spec.Name)
+	if !slices.Contains(s.warnings, warning) {
+		s.warnings = append(s.warnings, warning)
 	}
 }
 

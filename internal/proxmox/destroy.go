@@ -72,6 +72,8 @@ type destruction struct {
 	result Destroyed
 	// asked is set once PVE was asked to destroy it.
 	asked bool
+	// missed is set once PVE missed something: the guest, or what it consists of.
+	missed bool
 }
 
 // awaitTask waits for the clone that made the guest. How that ended is no
@@ -135,18 +137,37 @@ func (d *destruction) handle(ctx context.Context, err error) (again bool, _ erro
 	var refused *OwnershipError
 	var locked *LockedError
 	switch {
+	case errors.As(err, &refused) && refused.Standing == Unreadable:
+		// The rights through a pool end before the guest does.
+		return d.asked, err
+	case errors.As(err, &refused) && refused.Standing == Stub:
+		return d.settle(ctx, refused.Node, err)
 	case errors.As(err, &refused):
-		// A clone or a destruction ends, and the rights through a pool end with
-		// the guest's membership, before the guest does.
-		passing := refused.Standing == Stub || refused.Standing == Unreadable && d.asked
-		return passing, err
-	case errors.As(err, &locked), mayPass(err), IsNotFound(err):
+		return false, err
+	case errors.As(err, &locked) && (locked.Lock == "clone" || locked.Lock == "create"):
+		return d.settle(ctx, locked.Node, err)
+	case errors.As(err, &locked), mayPass(err):
 		return true, err
+	case IsNotFound(err):
+		return d.miss(), err
 	case IsRunning(err):
 		return d.stop(ctx, err)
 	default:
 		return false, err
 	}
+}
+
+// settle waits for the clone or the destruction that the guest is in. A lock
+// whose worker was killed stays for ever.
+func (d *destruction) settle(ctx context.Context, node string, cause error) (again bool, _ error) {
+	s, err := d.c.settled(ctx, d.guest, node)
+	if err != nil {
+		return false, fmt.Errorf("%w: %w", err, cause)
+	}
+	if unsettled(s) {
+		return false, fmt.Errorf("%w; no task works on it any more: \"qm unlock %d\" on its node frees it", cause, d.guest.VMID)
+	}
+	return true, cause
 }
 
 // stop stops the guest, for the next try to find it stopped.
@@ -155,10 +176,18 @@ func (d *destruction) stop(ctx context.Context, running error) (again bool, _ er
 		ShutdownTimeout: d.o.ShutdownTimeout, ForceStop: d.o.ForceStop, Progress: d.o.Progress,
 	})
 	var refused *OwnershipError
-	if err == nil || IsNotFound(err) || errors.As(err, &refused) {
+	if err == nil || errors.As(err, &refused) || IsNotFound(err) && d.miss() {
 		return true, running
 	}
 	return false, fmt.Errorf("stop it: %w", err)
+}
+
+// miss reports whether "does not exist" is worth a look at the guest: the first
+// time.
+func (d *destruction) miss() bool {
+	first := !d.missed
+	d.missed = true
+	return first
 }
 
 // end turns the error of the last try into the result.

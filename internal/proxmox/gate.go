@@ -94,7 +94,10 @@ func (o *Owned) Node() string { return o.permission.grant.node }
 func (o *Owned) VMID() int { return o.permission.grant.vmid }
 
 // Gate grants the permissions without which no guest is changed.
-type Gate struct{ c *Client }
+type Gate struct {
+	c      *Client
+	silent silence
+}
 
 func newGate(c *Client) *Gate { return &Gate{c: c} }
 

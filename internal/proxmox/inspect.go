@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // Look is what a refresh learns of a guest.
@@ -36,9 +37,15 @@ func (c *Client) Inspect(ctx context.Context, guest Guest) (Look, error) {
 	if listed && resource.Type == string(KindVM) {
 		guest.Node = resource.Node
 	}
+	if listed && c.Gate.silent.is(guest.Node, c.clock.Now()) {
+		return Look{Standing: Unreachable, Node: guest.Node, Detail: "the node did not answer a moment ago"}, nil
+	}
 	s, err := c.Gate.look(ctx, guest)
 	if err != nil {
 		return Look{}, err
+	}
+	if s.standing == Unreachable {
+		c.Gate.silent.add(s.node, c.clock.Now())
 	}
 	look := Look{Standing: s.standing, Node: s.node, Config: s.config, Detail: s.detail}
 	if s.standing.Owned() || s.standing == Damaged {
@@ -58,6 +65,31 @@ func (c *Client) liveStatus(ctx context.Context, node string, vmid int) (GuestSt
 		return status, nil
 	}
 	return c.VMs.Status(ctx, node, vmid)
+}
+
+// silenceLife is how long a node that did not answer is not asked again by
+// those who may live with that: PVE's proxy waits for half a minute each time.
+const silenceLife = 30 * time.Second
+
+// silence remembers which nodes did not answer. The gate never asks it.
+type silence struct {
+	mu    sync.Mutex
+	until map[string]time.Time
+}
+
+func (s *silence) add(node string, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.until == nil {
+		s.until = map[string]time.Time{}
+	}
+	s.until[node] = now.Add(silenceLife)
+}
+
+func (s *silence) is(node string, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return now.Before(s.until[node])
 }
 
 // findLimit bounds the configurations that are read at once.
