@@ -161,12 +161,12 @@ func write(props *Props, fields []field, f field) error {
 	}
 	written, ok := lookup(props, fields, f)
 	switch {
+	case ok && same(f.value, written):
 	case !present:
 		props.Delete(f.key)
 		if f.isDefault {
 			props.Delete("")
 		}
-	case ok && same(f.value, written):
 	case f.isDefault:
 		props.insert(Prop{Value: value}, 0, "", f.key)
 	default:

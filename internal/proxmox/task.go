@@ -1,8 +1,10 @@
 package proxmox
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -82,13 +84,16 @@ func (s *TaskService) Log(ctx context.Context, upid UPID, start, limit int) (lin
 	if err != nil {
 		return nil, 0, err
 	}
+	// PVE 8 answers an object instead of a list for a task that it does not
+	// know.
+	if !bytes.HasPrefix(answer.Data, []byte("[")) {
+		return nil, 0, nil
+	}
 	var entries []struct {
 		Text Text `json:"t"`
 	}
-	// PVE 8 answers an object instead of a list for a task that it does not
-	// know.
-	if json.Unmarshal(answer.Data, &entries) != nil {
-		return nil, 0, nil
+	if err := json.Unmarshal(answer.Data, &entries); err != nil {
+		return nil, 0, fmt.Errorf("the log of task %s: %w", upid, err)
 	}
 	for _, entry := range entries {
 		lines = append(lines, string(entry.Text))

@@ -78,16 +78,23 @@ func newCredential(o Options, p *problems) *credential {
 	case o.TokenSecret != "" && o.TokenSecretFile != "":
 		p.add("TokenSecretFile", "give the secret or the file that holds it, not both")
 	case o.TokenSecretFile != "":
-		if _, err := c.reread(); err != nil {
+		if c.secret, err = readSecret(o.TokenSecretFile); err != nil {
 			p.add("TokenSecretFile", err.Error())
 		}
 	case c.secret == "":
 		p.add("TokenSecret", "is missing")
 	}
-	if strings.ContainsAny(c.secret, "!=@ \n") {
-		p.add("TokenSecret", "is not a secret alone: it holds the token's id too, or several lines")
+	if strings.ContainsAny(c.secret, "!=@ \r\n") {
+		p.add(secretField(o), "is not a secret alone: it holds the token's id too, or several lines")
 	}
 	return c
+}
+
+func secretField(o Options) string {
+	if o.TokenSecretFile != "" {
+		return "TokenSecretFile"
+	}
+	return "TokenSecret"
 }
 
 // header is the value of the Authorization header.
@@ -97,23 +104,29 @@ func (c *credential) header() string {
 	return fmt.Sprintf("PVEAPIToken=%s=%s", c.id, c.secret)
 }
 
-// reread reads the file anew, if there is one, and reports whether the secret
-// is another one now.
-func (c *credential) reread() (changed bool, err error) {
+// renew reads the file anew, if there is one, and reports whether the header is
+// another one now than the one that PVE refused: perhaps a parallel call has
+// read the file in between. A file that cannot be read leaves the old secret.
+func (c *credential) renew(refused string) bool {
 	if c.file == "" {
-		return false, nil
+		return false
 	}
-	content, err := os.ReadFile(c.file)
+	if secret, err := readSecret(c.file); err == nil {
+		c.mu.Lock()
+		c.secret = secret
+		c.mu.Unlock()
+	}
+	return c.header() != refused
+}
+
+func readSecret(file string) (string, error) {
+	content, err := os.ReadFile(file)
 	if err != nil {
-		return false, fmt.Errorf("cannot read the token's secret: %w", err)
+		return "", fmt.Errorf("cannot read the token's secret: %w", err)
 	}
 	secret := strings.TrimSpace(string(content))
 	if secret == "" {
-		return false, fmt.Errorf("the token's secret file %s is empty", c.file)
+		return "", fmt.Errorf("the token's secret file %s is empty", file)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	changed = secret != c.secret
-	c.secret = secret
-	return changed, nil
+	return secret, nil
 }

@@ -11,22 +11,20 @@ type authorizing struct {
 }
 
 func (t *authorizing) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := t.send(req)
-	if err != nil || resp.StatusCode != http.StatusUnauthorized {
+	header := t.credential.header()
+	resp, err := t.send(req, header)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized || !t.credential.renew(header) {
 		return resp, err
 	}
-	// A file that cannot be read leaves PVE's refusal as the answer.
-	if changed, rereadErr := t.credential.reread(); rereadErr != nil || !changed {
-		return resp, nil
-	}
-	return t.send(req)
+	_ = resp.Body.Close()
+	return t.send(req, t.credential.header())
 }
 
-func (t *authorizing) send(req *http.Request) (*http.Response, error) {
+func (t *authorizing) send(req *http.Request, header string) (*http.Response, error) {
 	req, err := resend(req)
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Authorization", t.credential.header())
+	req.Header.Set("Authorization", header)
 	return t.next.RoundTrip(req)
 }
