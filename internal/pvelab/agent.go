@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // agentCommands are the calls that ask the guest without parameters.
@@ -69,13 +70,23 @@ func (c *call) agent() (*guest, error) {
 	if g.run == nil {
 		return nil, fail("VM %d is not running", g.vmid)
 	}
-	if g.run.agent && c.lab.isUp(g) {
-		return g, nil
+	if !g.run.agent || !c.lab.isUp(g) {
+		if err := c.sleepUnlocked(c.lab.pingWait(g)); err != nil {
+			return nil, err
+		}
 	}
-	if err := c.sleepUnlocked(pingTimeout); err != nil {
-		return nil, err
+	if g.run == nil || !g.run.agent || !c.lab.isUp(g) {
+		return nil, fail("QEMU guest agent is not running")
 	}
-	return nil, fail("QEMU guest agent is not running")
+	return g, nil
+}
+
+// pingWait is how long a ping of the agent takes at most: until it answers.
+func (l *Lab) pingWait(g *guest) time.Duration {
+	if !g.run.agent || g.run.paused {
+		return pingTimeout
+	}
+	return min(pingTimeout, l.untilUp(g))
 }
 
 // osInfo is the operating system of the recordings' guest.

@@ -30,7 +30,10 @@ type guest struct {
 	imageValues guestConfig
 	imageAdded  map[string]bool
 	snapshots   map[string]guestConfig
-	run         *running
+	// blankPending is a [PENDING] section without content, which a description
+	// of newlines alone leaves behind until the file is written again.
+	blankPending bool
+	run          *running
 	// deaf guests ignore ACPI and agent requests to shut down.
 	deaf bool
 }
@@ -119,6 +122,7 @@ func (g *guest) setPending(key, value string) {
 	delete(g.pendingDelete, key)
 	if key == "description" {
 		if value != "" && strings.Trim(value, "\n") == "" {
+			g.blankPending = true
 			return
 		}
 		g.pending[key] = trimDescription(value)
@@ -169,7 +173,7 @@ func (g *guest) digest() string {
 func (g *guest) file() string {
 	var b strings.Builder
 	g.conf.write(&b)
-	if g.hasPending() {
+	if g.hasPending() || g.blankPending {
 		b.WriteString("\n[PENDING]\n")
 		pending := maps.Clone(g.pending)
 		if len(g.pendingDelete) > 0 {

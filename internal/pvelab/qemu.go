@@ -108,9 +108,13 @@ func listVMs(c *call) (any, error) {
 
 // bootTime is how long a guest's operating system takes until it answers its
 // agent and heeds ACPI.
-const bootTime = 8 * time.Second
+const bootTime = 11500 * time.Millisecond
 
 // isUp reports whether the guest's operating system runs.
-func (l *Lab) isUp(g *guest) bool {
-	return g.run != nil && !g.run.paused && l.clock.Now().Sub(g.run.booted) >= l.clock.scale(bootTime)
+func (l *Lab) isUp(g *guest) bool { return g.run != nil && !g.run.paused && l.untilUp(g) <= 0 }
+
+// untilUp is what is left of the boot, in PVE's time.
+func (l *Lab) untilUp(g *guest) time.Duration {
+	booting := float64(l.clock.Now().Sub(g.run.booted)) * l.opts.Speed
+	return bootTime - time.Duration(booting)
 }

@@ -295,14 +295,7 @@ func (cl *cloning) copyDrive(t *task, key string, d drive) error {
 		kind = "full"
 	}
 	t.logf("create %s clone of drive %s (%s)", kind, key, d.file())
-	if err := t.sleep(allocTime); err != nil {
-		return fmt.Errorf("unable to create image: %w", err)
-	}
-	var v *volume
-	err := t.step(func() (err error) {
-		v, err = cl.newVolume(t, key, d)
-		return err
-	})
+	v, err := cl.newVolume(t, key, d)
 	if err != nil {
 		return err
 	}
@@ -318,31 +311,31 @@ func (cl *cloning) copyDrive(t *task, key string, d drive) error {
 	return nil
 }
 
-// newVolume makes the volume of the clone's drive.
-func (cl *cloning) newVolume(t *task, key string, d drive) (*volume, error) {
-	l := t.lab
-	var v *volume
-	if cl.copied[key] {
-		made, err := l.copyTarget(cl.c.node, cl.newid, d, cl.storage, cl.format, key)
-		if err != nil {
-			return nil, err
+// newVolume makes the volume of the clone's drive and takes the time for it.
+func (cl *cloning) newVolume(t *task, key string, d drive) (v *volume, err error) {
+	err = t.step(func() error {
+		if cl.copied[key] {
+			v, err = t.lab.copyTarget(cl.c.node, cl.newid, d, cl.storage, cl.format, key)
+		} else {
+			v, err = t.lab.cloneVolume(cl.c.node, d.file(), cl.newid)
 		}
-		v = made
-		t.logf("%s", allocLine(v))
-		if !l.is8() {
-			t.logf("allocated target volume '%s'", v.volid)
-		}
-	} else {
-		made, err := l.cloneVolume(cl.c.node, d.file(), cl.newid)
-		if err != nil {
-			return nil, err
-		}
-		v = made
-		base, file := imageName(d.file()), path.Base(v.volid)
-		t.logf("clone %s: images, %s, %d to %s (base=../%s)", base, file, cl.newid, file, base)
-		t.logf("%s", allocLine(v))
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	cl.made = append(cl.made, v)
+	if !cl.copied[key] {
+		base, file := imageName(d.file()), path.Base(v.volid)
+		t.logf("clone %s: images, %s, %d to %s (base=../%s)", base, file, cl.newid, file, base)
+	}
+	t.logf("%s", allocLine(v))
+	if err := t.sleep(allocTime); err != nil {
+		return nil, fmt.Errorf("unable to create image: %w", err)
+	}
+	if cl.copied[key] && !t.lab.is8() {
+		t.logf("allocated target volume '%s'", v.volid)
+	}
 	return v, nil
 }
 

@@ -212,7 +212,7 @@ func (l *Lab) fillNew(conf guestConfig) {
 	if pinned := pinnedMachine(conf["machine"], conf["ostype"]); pinned != "" {
 		conf["machine"] = pinned
 	}
-	if tags, ok := conf["tags"]; ok {
+	if tags, ok := conf["tags"]; ok && !l.is8() {
 		conf.set("tags", uniqueTags(tags))
 	}
 	if password, ok := conf["cipassword"]; ok {

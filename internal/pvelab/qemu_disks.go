@@ -14,7 +14,7 @@ const (
 	efiVarsSize       = 540672
 	gib               = 1 << 30
 	// allocTime is what making an empty volume takes.
-	allocTime = 300 * time.Millisecond
+	allocTime = 400 * time.Millisecond
 	// copyRate is how many bytes of a volume are copied in a second.
 	copyRate = 400 << 20
 )
@@ -253,14 +253,16 @@ func allocLine(v *volume) string {
 	case v.format == "raw":
 		return fmt.Sprintf("Formatting '%s', fmt=raw size=%d preallocation=off", path, v.size)
 	}
-	cluster, extended, backing := 65536, "off", ""
+	layout, backing := "cluster_size=65536 extended_l2=off preallocation=metadata", ""
 	if v.parent != "" {
-		cluster, extended = 131072, "on"
+		layout = "cluster_size=131072 extended_l2=on preallocation=metadata"
+		if v.storage.lab.is8() {
+			layout = "cluster_size=65536 extended_l2=off"
+		}
 		backing = fmt.Sprintf(" backing_file=../%s backing_fmt=qcow2", v.parent)
 	}
-	return fmt.Sprintf("Formatting '%s', fmt=%s cluster_size=%d extended_l2=%s preallocation=metadata "+
-		"compression_type=zlib size=%d%s lazy_refcounts=off refcount_bits=16",
-		path, v.format, cluster, extended, v.size, backing)
+	return fmt.Sprintf("Formatting '%s', fmt=%s %s compression_type=zlib size=%d%s lazy_refcounts=off refcount_bits=16",
+		path, v.format, layout, v.size, backing)
 }
 
 // transferSteps is how many lines of progress a copy prints, the first and the

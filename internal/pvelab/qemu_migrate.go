@@ -76,12 +76,14 @@ func (l *Lab) localDisks(g *guest) []map[string]any {
 		unused := unusedRE.MatchString(key)
 		disk := map[string]any{
 			"volid": d.file(), "cdrom": boolInt(d.isCDROM()), "is_unused": boolInt(unused),
-			"is_attached": boolInt(!unused), "is_cloudinit": boolInt(d.isCloudInit()),
-			"is_tpmstate": boolInt(key == "tpmstate0"), "is_vmstate": 0,
+			"is_attached": boolInt(!unused), "is_tpmstate": boolInt(key == "tpmstate0"), "is_vmstate": 0,
 			"shared": boolInt(d["shared"] == "1"), "replicate": boolInt(d["replicate"] != "0"),
 		}
 		if !unused {
 			disk["drivename"] = key
+		}
+		if !l.is8() {
+			disk["is_cloudinit"] = boolInt(d.isCloudInit())
 		}
 		if d["size"] != "" {
 			disk["size"] = d.size()

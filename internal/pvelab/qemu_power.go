@@ -52,21 +52,33 @@ func startVM(c *call) (any, error) {
 func startWorker(vmid int, node string) func(*task) error {
 	return func(t *task) error {
 		return t.withLock(vmid, func() error {
-			if err := t.step(func() error { return t.prepareStart(node, vmid) }); err != nil {
+			if err := t.step(func() error { return t.lab.prepareStart(node, vmid, t) }); err != nil {
 				return err
 			}
 			if err := t.sleep(startTime); err != nil {
 				return err
 			}
-			return t.step(func() error { return t.launch(node, vmid) })
+			return t.step(func() error { return t.lab.launch(node, vmid) })
 		})
 	}
 }
 
+// workerLog is where a worker writes; the daemon that restarts a VM after a reboot
+// has none.
+type workerLog interface {
+	logf(format string, a ...any)
+	warnf(format string, a ...any)
+}
+
+type noLog struct{}
+
+func (noLog) logf(string, ...any)  {}
+func (noLog) warnf(string, ...any) {}
+
 // prepareStart checks, applies what waited for the start, and makes the
 // cloud-init image.
-func (t *task) prepareStart(node string, vmid int) error {
-	g, err := t.lab.vmOn(node, vmid)
+func (l *Lab) prepareStart(node string, vmid int, log workerLog) error {
+	g, err := l.vmOn(node, vmid)
 	if err != nil {
 		return err
 	}
@@ -81,51 +93,63 @@ func (t *task) prepareStart(node string, vmid int) error {
 	if g.run != nil {
 		return fail("VM %d already running", vmid)
 	}
-	t.lab.applyPending(nil, g, map[string]string{}, t.logf)
+	l.applyPending(nil, g, map[string]string{}, log.logf)
 	if slot := g.conf.cloudInitSlot(""); slot != "" {
-		if err := t.lab.makeImage(g); err != nil {
+		if err := l.makeImage(g); err != nil {
 			return err
 		}
-		t.logf("generating cloud-init ISO")
+		log.logf("generating cloud-init ISO")
 	}
-	return t.checkHardware(g)
+	return l.checkHardware(g, log)
 }
 
 // checkHardware fails where a volume or a bridge is missing on the node.
-func (t *task) checkHardware(g *guest) error {
-	if g.conf["bios"] == "ovmf" && g.conf["efidisk0"] == "" {
-		t.warnf("no efidisk configured! Using temporary efivars disk.")
+func (l *Lab) checkHardware(g *guest, log workerLog) error {
+	lacksEFI := g.conf["bios"] == "ovmf" && g.conf["efidisk0"] == ""
+	const noEFI = "no efidisk configured! Using temporary efivars disk."
+	if lacksEFI && l.is8() {
+		log.warnf(noEFI)
 	}
-	for _, key := range g.conf.drives() {
-		file := parseDrive(g.conf[key]).file()
-		if _, _, ok := volumeParts(file); !ok {
-			continue
-		}
-		if _, err := t.lab.volume(g.node, file); err != nil {
-			return err
-		}
+	if err := l.checkVolumes(g); err != nil {
+		return err
+	}
+	if lacksEFI && !l.is8() {
+		log.warnf(noEFI)
 	}
 	for _, key := range sortedKeys(g.conf) {
 		if !isNet(key) {
 			continue
 		}
-		if bridge := parseNIC(g.conf[key])["bridge"]; bridge != "" && !t.lab.hasBridge(g.node, bridge) {
+		if bridge := parseNIC(g.conf[key])["bridge"]; bridge != "" && !l.hasBridge(g.node, bridge) {
 			return fail("bridge '%s' does not exist", bridge)
 		}
 	}
 	return nil
 }
 
-func (t *task) launch(node string, vmid int) error {
-	g, err := t.lab.vmOn(node, vmid)
+func (l *Lab) checkVolumes(g *guest) error {
+	for _, key := range g.conf.drives() {
+		file := parseDrive(g.conf[key]).file()
+		if _, _, ok := volumeParts(file); !ok {
+			continue
+		}
+		if _, err := l.volume(g.node, file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *Lab) launch(node string, vmid int) error {
+	g, err := l.vmOn(node, vmid)
 	if err != nil {
 		return err
 	}
 	delete(g.conf, "lock")
-	now := t.lab.clock.Now()
-	t.lab.lastPID += 16
+	now := l.clock.Now()
+	l.lastPID += 16
 	g.run = &running{
-		pid: t.lab.lastPID, started: now, booted: now, agent: g.agentEnabled(),
+		pid: l.lastPID, started: now, booted: now, agent: g.agentEnabled(),
 		image: g.bootImage(), host: g.name(), files: map[string][]byte{}, execs: map[int]execResult{},
 	}
 	return nil
@@ -260,16 +284,21 @@ func (t *task) requestShutdown(g *guest) (heard bool, err error) {
 	if !agent || up {
 		return up, nil
 	}
-	if err := t.sleep(pingTimeout); err != nil {
+	var wait time.Duration
+	t.lab.locked(func() { wait = t.lab.pingWait(g) })
+	if err := t.sleep(wait); err != nil {
 		return false, err
+	}
+	t.lab.locked(func() { up = t.lab.isUp(g) && !g.deaf })
+	if up {
+		return true, nil
 	}
 	channel := "qga"
 	if t.lab.is8() {
 		channel = "qmp"
 	}
 	t.logf("QEMU Guest Agent is not running - VM %d %s command 'guest-ping' failed - got timeout", g.vmid, channel)
-	t.lab.locked(func() { up = t.lab.isUp(g) && !g.deaf })
-	return up, nil
+	return false, nil
 }
 
 func rebootVM(c *call) (any, error) {
@@ -286,12 +315,18 @@ func rebootVM(c *call) (any, error) {
 			if err := t.powerdown(node, vmid, timeout, false); err != nil {
 				return err
 			}
-			if err := t.step(func() error { return t.prepareStart(node, vmid) }); err != nil {
-				return err
-			}
-			return t.step(func() error { return t.launch(node, vmid) })
+			t.lab.locked(func() { t.lab.restart(node, vmid) })
+			return nil
 		})
 	}), nil
+}
+
+// restart is the daemon that starts a VM again which a reboot ended. What it
+// meets shows in no task: the VM just stays off.
+func (l *Lab) restart(node string, vmid int) {
+	if l.prepareStart(node, vmid, noLog{}) == nil {
+		_ = l.launch(node, vmid) //nolint:errcheck // the VM exists: prepareStart found it.
+	}
 }
 
 // mustRun returns the VM if its process runs.

@@ -19,6 +19,7 @@ func (ch *configChange) apply(log logger) error {
 		return err
 	}
 	ch.takeReverts(g)
+	g.blankPending = false
 	modified := map[string]bool{}
 	order := bootOrder(g.conf["boot"])
 	for _, key := range ch.delete {
