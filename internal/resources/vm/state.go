@@ -130,7 +130,7 @@ func report(state document, config *proxmox.VMConfig, settle bool) {
 	set("mac_addresses", types.MapValueMust(types.StringType, macs))
 	set("reboot_required", types.SetValueMust(types.StringType, texts(pending)))
 	r := &reader{values: values, purpose: importing}
-	set(effectiveGroup.name, r.group(effectiveGroup, nil))
+	set(effectiveGroup.name, r.group(effectiveGroup, "", nil))
 }
 
 // refresh brings a state up to what was found.
@@ -194,8 +194,7 @@ func (f refresh) read(ctx context.Context, resp *resource.ReadResponse) {
 func (f refresh) placeImported(ctx context.Context, state document) {
 	// 0 stands for the template that PVE does not name.
 	state.values["template"] = types.Int64Value(0)
-	boot, _ := f.look.Config.BootDisk()
-	if storage := f.look.Config.Disks()[boot].Storage(); storage != "" {
+	if storage := bootStorage(f.look.Config); storage != "" {
 		state.values["storage"] = types.StringValue(storage)
 	}
 	listed, ok, err := f.client.View.Guest(ctx, f.guest.VMID)

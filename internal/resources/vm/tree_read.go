@@ -10,7 +10,7 @@ import (
 // reader fills the table's settings from a guest's configuration.
 type reader struct {
 	// values are the configuration's, pending changes merged in.
-	values map[string]string
+	values  map[string]string
 	purpose purpose
 	// problems are the values that could not be read.
 	problems []error
@@ -31,15 +31,16 @@ const (
 	importing
 )
 
-// group reads a group; prior is its value in state or plan.
-func (r *reader) group(g *group, prior attr.Value) attr.Value {
+// group reads a group; prior is its value in state or plan, slotKey the
+// configuration key of the slot that it is in.
+func (r *reader) group(g *group, slotKey string, prior attr.Value) attr.Value {
 	switch {
 	case g.optional && r.purpose != importing && isNull(prior):
 		return g.null()
 	case g.optional && r.purpose == importing && !r.holdsAny(g):
 		return g.null()
 	case g.slots == nil:
-		return r.object(g, "", prior)
+		return r.object(g, slotKey, prior)
 	}
 	return r.slotsOf(g, prior)
 }
@@ -79,11 +80,7 @@ func (r *reader) object(g *group, slotKey string, prior attr.Value) attr.Value {
 		read[s.name] = r.setting(s, slotKey, held[s.name])
 	}
 	for _, sub := range g.groups {
-		if sub.slots == nil {
-			read[sub.name] = r.object(sub, slotKey, held[sub.name])
-			continue
-		}
-		read[sub.name] = r.slotsOf(sub, held[sub.name])
+		read[sub.name] = r.group(sub, slotKey, held[sub.name])
 	}
 	for name, attribute := range g.writeOnly {
 		read[name] = nullOf(attribute.GetType())

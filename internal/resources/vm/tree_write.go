@@ -17,7 +17,7 @@ type writer struct {
 	// real are the values found, now the ones wanted.
 	real, now map[string]string
 	// create gives the first value of a slot that the guest lacks.
-	create func(g *group, slot string, planned attr.Value) (string, error)
+	create   func(g *group, slot string, planned attr.Value) (string, error)
 	problems []error
 }
 

@@ -134,8 +134,20 @@ func (j *job) storage(config *proxmox.VMConfig) string {
 	if storage := j.plan.text("storage"); storage != "" {
 		return storage
 	}
-	boot, _ := config.BootDisk()
-	return config.Disks()[boot].Storage()
+	return bootStorage(config)
+}
+
+// bootStorage is the storage that a guest's boot disk is on, or the first of
+// its disks if it boots from none.
+func bootStorage(config *proxmox.VMConfig) string {
+	disks := config.Disks()
+	if boot, ok := config.BootDisk(); ok {
+		return disks[boot].Storage()
+	}
+	for _, slot := range slices.Sorted(maps.Keys(disks)) {
+		return disks[slot].Storage()
+	}
+	return ""
 }
 
 // cloudInitSlots are where a cloud-init drive goes, in PVE's own order of
