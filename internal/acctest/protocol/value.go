@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"math/big"
+	"reflect"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -16,6 +17,33 @@ type Object map[string]any
 const Unknown = unknown("known after apply")
 
 type unknown string
+
+// At goes down into objects within the object, and fails the test where there
+// is none.
+func (o Object) At(t *testing.T, names ...string) Object {
+	t.Helper()
+
+	for _, name := range names {
+		inner, ok := o[name].(Object)
+		if !ok {
+			t.Fatalf("%s of %v is no object: it is %v", name, names, o[name])
+		}
+		o = inner
+	}
+	return o
+}
+
+// Want fails the test for each of the attributes that has another value. A nil
+// is null.
+func (o Object) Want(t *testing.T, attributes Object) {
+	t.Helper()
+
+	for name, want := range attributes {
+		if !reflect.DeepEqual(o[name], want) {
+			t.Errorf("%s is %v, want %v", name, o[name], want)
+		}
+	}
+}
 
 func encode(t *testing.T, as tftypes.Type, given any) *tfprotov6.DynamicValue {
 	t.Helper()

@@ -14,9 +14,7 @@ func TestStorage(t *testing.T) {
 
 	lab := newLab(t, "full")
 	state := read(t, lab, protocol.Object{"name": "local", "node": "pve1"})
-	if state["type"] != "dir" || state["enabled"] != true || state["active"] != true || state["shared"] != false {
-		t.Errorf("type %v, enabled %v, active %v, shared %v", state["type"], state["enabled"], state["active"], state["shared"])
-	}
+	state.Want(t, protocol.Object{"type": "dir", "enabled": true, "active": true, "shared": false})
 	if kinds := state["content_types"].([]any); !slices.Contains(kinds, any("iso")) || slices.Contains(kinds, any("images")) {
 		t.Errorf("it may hold %v", kinds)
 	}
@@ -40,9 +38,7 @@ func TestStorageVolumes(t *testing.T) {
 	storage, _, _ := strings.Cut(volume, ":")
 
 	state := read(t, lab, protocol.Object{"name": storage, "content": "images"})
-	if state["node"] != node {
-		t.Errorf("node %v, want the default, %s", state["node"], node)
-	}
+	state.Want(t, protocol.Object{"node": node})
 	var ids []string
 	for _, v := range state["volumes"].([]any) {
 		each := v.(protocol.Object)

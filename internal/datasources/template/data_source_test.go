@@ -30,33 +30,25 @@ func TestTemplate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	disks := object(t, byID["disks"])
-	disk := object(t, disks["scsi0"])
-	if volume, _, _ := strings.Cut(config["scsi0"], ","); disk["volume_id"] != volume {
-		t.Errorf("volume %v, want %s", disk["volume_id"], volume)
-	}
-	if storage, _, _ := strings.Cut(config["scsi0"], ":"); disk["storage"] != storage {
-		t.Errorf("storage %v, want %s", disk["storage"], storage)
-	}
+	volume, _, _ := strings.Cut(config["scsi0"], ",")
+	storage, _, _ := strings.Cut(volume, ":")
+	disk := byID.At(t, "disks", "scsi0")
+	disk.Want(t, protocol.Object{"volume_id": volume, "storage": storage})
 	if size, ok := disk["size_gib"].(float64); !ok || size <= 0 {
 		t.Errorf("size %v, want a number of GiB", disk["size_gib"])
 	}
-	for slot := range disks {
+	for slot := range byID.At(t, "disks") {
 		if strings.Contains(config[slot], "media=cdrom") {
 			t.Errorf("%s is a CD-ROM drive and among the disks", slot)
 		}
 	}
-	if nic := object(t, object(t, byID["network"])["net0"]); nic["bridge"] != "vmbr0" || nic["model"] != "virtio" {
-		t.Errorf("net0 is %v", nic)
-	}
+	byID.At(t, "network", "net0").Want(t, protocol.Object{"bridge": "vmbr0", "model": "virtio"})
 }
 
 func TestTemplateThatBootsFromVirtIO(t *testing.T) {
 	t.Parallel()
 
-	if state := read(t, newLab(t, "full"), protocol.Object{"vmid": 9001}); state["boot_disk"] != "virtio0" {
-		t.Errorf("boot disk %v, want virtio0", state["boot_disk"])
-	}
+	read(t, newLab(t, "full"), protocol.Object{"vmid": 9001}).Want(t, protocol.Object{"boot_disk": "virtio0"})
 }
 
 func TestTemplateRefused(t *testing.T) {
@@ -133,14 +125,4 @@ func refused(t *testing.T, lab *protocol.Lab, config protocol.Object, says ...st
 			t.Errorf("%v: the error does not say %q: %s", config, text, diagnostics)
 		}
 	}
-}
-
-func object(t *testing.T, value any) protocol.Object {
-	t.Helper()
-
-	o, ok := value.(protocol.Object)
-	if !ok {
-		t.Fatalf("%v is no object", value)
-	}
-	return o
 }
