@@ -3,6 +3,7 @@ package internal_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -18,34 +19,22 @@ func TestAccExamplesAreValid(t *testing.T) {
 	t.Parallel()
 
 	target := acctest.NewLab(t, pvelab.Options{})
-	files, err := filepath.Glob("../examples/*/*/*.tf")
-	acctest.Must(t, err)
-	more, err := filepath.Glob("../examples/*/*.tf")
-	acctest.Must(t, err)
-
-	for _, file := range append(files, more...) {
+	for _, file := range filesMatching(t, regexp.MustCompile(`\.tf$`)) {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
 
-			example, err := os.ReadFile(file)
-			acctest.Must(t, err)
-			configuration := string(example)
+			configuration := string(read(t, file))
 			if !strings.Contains(configuration, "required_providers") {
 				configuration = target.Provider() + configuration
 			}
-
 			workspace := target.Workspace(t)
 			acctest.Must(t, workspace.Write(configuration))
 			acctest.MustRun(t, workspace, "validate", "-no-color")
-			acctest.MustRun(t, workspace, "fmt", "-check", "-diff", mustAbs(t, file))
+
+			// Formatting is judged on the file as it is shown.
+			example := filepath.Join(workspace.Dir(), "example.tf")
+			acctest.Must(t, os.WriteFile(example, read(t, file), 0o600))
+			acctest.MustRun(t, workspace, "fmt", "-check", "-diff", "example.tf")
 		})
 	}
-}
-
-func mustAbs(t *testing.T, file string) string {
-	t.Helper()
-
-	absolute, err := filepath.Abs(file)
-	acctest.Must(t, err)
-	return absolute
 }
