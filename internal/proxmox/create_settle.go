@@ -12,37 +12,34 @@ import (
 // no name yet, then looks for an unfinished guest of this name. A provider that
 // was killed in the middle of a clone leaves such a one: PVE goes on with it.
 func (c *Client) settle(ctx context.Context, spec CloneSpec) (scan, []string, error) {
-	var before map[int]bool
+	s := &settling{c: c, spec: spec}
 	for {
-		seen, err := c.IDs.scan(ctx, spec.TemplateNode)
-		if err != nil {
-			return scan{}, nil, fmt.Errorf("look for an unfinished guest named %q: %w", spec.Name, err)
+		err := s.round(ctx)
+		if err == nil && len(s.open) == 0 {
+			return s.seen, s.warnings, nil
 		}
-		s := &settling{c: c, spec: spec, seen: seen, before: before, open: map[int]bool{}}
-		if err := s.round(ctx); err != nil {
-			return scan{}, nil, err
+		if err == nil {
+			spec.say("waiting for what is being cloned in the range: %s", s.names())
+			err = c.clock.Sleep(ctx, settlePause)
 		}
-		if len(s.open) == 0 {
-			return seen, s.warnings, nil
-		}
-		before = s.open
-		spec.say("waiting for what is being cloned in the range: %s", s.names())
-		if err := c.clock.Sleep(ctx, settlePause); err != nil {
-			return scan{}, nil, fmt.Errorf("%s may be the guest %q of an earlier run and is still being cloned: nothing was made: %w",
+		if err != nil && ctx.Err() != nil && len(s.open) > 0 {
+			return scan{}, nil, fmt.Errorf("%s may be the guest %q of an earlier run and is still being cloned, so that no second one was made: %w",
 				s.names(), spec.Name, err)
+		}
+		if err != nil {
+			return scan{}, nil, err
 		}
 	}
 }
 
-// settling is one round of looking at what may be an unfinished guest.
+// settling looks, in rounds, at what may be an unfinished guest.
 type settling struct {
 	c    *Client
 	spec CloneSpec
 	seen scan
-	// before are the ids that the last round could not decide, open those that
-	// this one cannot.
-	before, open map[int]bool
-	warnings     []string
+	// open are the ids that the last round could not decide.
+	open     map[int]bool
+	warnings []string
 }
 
 func (s *settling) names() string {
@@ -58,16 +55,23 @@ func (s *settling) names() string {
 }
 
 func (s *settling) round(ctx context.Context) error {
+	seen, err := s.c.IDs.scan(ctx, s.spec.TemplateNode)
+	if err != nil {
+		return fmt.Errorf("look for an unfinished guest named %q: %w", s.spec.Name, err)
+	}
+	s.seen = seen
 	nodes := s.candidates()
+	open := map[int]bool{}
 	for _, vmid := range slices.Sorted(maps.Keys(nodes)) {
-		if vmid == 0 {
-			s.open[vmid] = true
-			continue
-		}
-		if err := s.examine(ctx, vmid, nodes[vmid]); err != nil {
+		undecided, err := s.examine(ctx, vmid, nodes[vmid])
+		if err != nil {
 			return err
 		}
+		if undecided {
+			open[vmid] = true
+		}
 	}
+	s.open = open
 	return nil
 }
 
@@ -91,10 +95,15 @@ func (s *settling) candidates() map[int]string {
 	return nodes
 }
 
-func (s *settling) examine(ctx context.Context, vmid int, node string) error {
+// examine looks at one candidate. It is undecided while a running clone may
+// make it the one.
+func (s *settling) examine(ctx context.Context, vmid int, node string) (undecided bool, _ error) {
+	if vmid == 0 {
+		return true, nil
+	}
 	if s.c.Gate.silent.is(node, s.c.clock.Now()) {
 		s.warn(node)
-		return nil
+		return false, nil
 	}
 	config, err := s.c.VMs.Pending(ctx, node, vmid)
 	switch {
@@ -104,16 +113,13 @@ func (s *settling) examine(ctx context.Context, vmid int, node string) error {
 		// A clone that has not come to its stub yet, or that a token with rights
 		// through a pool may read only when it is done: PVE adds it to the pool
 		// last. Without a clone that runs it is gone, or not to be read at all.
-		if s.seen.cloning[vmid] {
-			s.open[vmid] = true
-		}
-		return nil
+		return s.seen.cloning[vmid], nil
 	case IsUnavailable(err):
 		s.c.Gate.silent.add(node, s.c.clock.Now())
 		s.warn(node)
-		return nil
+		return false, nil
 	default:
-		return fmt.Errorf("look for an unfinished guest named %q: %w", s.spec.Name, err)
+		return false, fmt.Errorf("look for an unfinished guest named %q: %w", s.spec.Name, err)
 	}
 }
 
@@ -126,19 +132,16 @@ func (s *settling) warn(node string) {
 	}
 }
 
-func (s *settling) judge(config *VMConfig) error {
+func (s *settling) judge(config *VMConfig) (undecided bool, _ error) {
 	name := config.Get("name")
 	marker, marked := config.Marker()
 	if marked && marker.Creating && name == s.spec.Name {
-		return &UnfinishedError{VMID: config.VMID, Node: config.Node, Name: name, UID: marker.UID}
+		return false, &UnfinishedError{VMID: config.VMID, Node: config.Node, Name: name, UID: marker.UID}
 	}
 	if name != "" || config.Lock() != "clone" {
-		return nil
+		return false, nil
 	}
 	// A stub without a running clone is one that just ended, or is nobody's for
 	// ever: its worker was killed.
-	if s.seen.cloning[config.VMID] || !s.before[config.VMID] {
-		s.open[config.VMID] = true
-	}
-	return nil
+	return s.seen.cloning[config.VMID] || !s.open[config.VMID], nil
 }

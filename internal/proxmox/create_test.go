@@ -241,7 +241,7 @@ func TestCreateCloneLocks(t *testing.T) {
 		"in the task": steps(quiet(), begins("10000"),
 			taskSteps(cloneUPID, "clone failed: cfs-lock 'storage-shared-nfs' error: got lock request timeout"), gone, ends),
 		"template being backed up": steps(quiet(), on(clone).fail(500, "VM is locked (backup)"), ends),
-		"no worker": steps(quiet(), on(clone).fail(500, "got no worker upid - start worker failed"), gone, ends),
+		"no worker":                steps(quiet(), on(clone).fail(500, "got no worker upid - start worker failed"), gone, ends),
 	}
 	for name, list := range tests {
 		t.Run(name, func(t *testing.T) {
