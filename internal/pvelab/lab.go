@@ -8,6 +8,7 @@ package pvelab
 //go:generate go run ./schema/generate
 
 import (
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"sync"
@@ -26,9 +27,13 @@ type Options struct {
 	// Speed divides every duration the lab waits: 1 is real time, 100 a hundred
 	// times faster. Default 1.
 	Speed float64
-	// Empty leaves out what the default lab is furnished with: VM templates,
-	// images, and the tokens named in Token.
+	// NoTemplates leaves out the VM templates 9000 and 9001.
+	NoTemplates bool
+	// Empty leaves out all that the default lab is furnished with: storages,
+	// templates, files, and the tokens named in Token.
 	Empty bool
+	// RootPassword is the password of root@pam. Default a random one.
+	RootPassword string
 }
 
 // Lab is a running or startable cluster. All exported methods may be called
@@ -88,6 +93,7 @@ func New(o Options) (*Lab, error) {
 	if l.server, err = newServer(l); err != nil {
 		return nil, err
 	}
+	l.access.users[rootUser].password = l.opts.RootPassword
 	if o.Empty {
 		return l, nil
 	}
@@ -120,6 +126,9 @@ func (o *Options) fill() error {
 	}
 	if o.Speed == 0 {
 		o.Speed = 1
+	}
+	if o.RootPassword == "" {
+		o.RootPassword = rand.Text()
 	}
 	if o.Speed < 0 {
 		return fmt.Errorf("speed %v is negative", o.Speed)
@@ -163,6 +172,12 @@ func (l *Lab) Token(name string) (id, secret string) {
 	t := l.secrets[name]
 	return t.id, t.secret
 }
+
+// RootPassword is the password of root@pam, for tickets.
+func (l *Lab) RootPassword() string { return l.opts.RootPassword }
+
+// Nodes are the names of the cluster's nodes.
+func (l *Lab) Nodes() []string { return slices.Clone(l.opts.Nodes) }
 
 // Faults is the place to ask for misbehaviour.
 func (l *Lab) Faults() *Faults { return l.faults }
