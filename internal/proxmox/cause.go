@@ -21,7 +21,7 @@ var (
 	textLockTimeout = regexp.MustCompile(`can't lock file '[^']*' - got timeout|got lock request timeout`)
 	// A worker that writes the configuration of an id that is taken on another
 	// node fails with the cluster file system's EEXIST.
-	textExists = regexp.MustCompile(`\balready exists\b|\balready defined\b|: File exists\b`)
+	textExists = regexp.MustCompile(`\balready exists\b|\balready defined\b|\bFile exists\b`)
 	textDigest = regexp.MustCompile(`checksum mismatch \(file change by other user\?\)` +
 		`|detected modified configuration`)
 	textRootOnly   = regexp.MustCompile(`(?i)\bonly root (can|may)\b`)

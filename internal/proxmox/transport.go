@@ -45,6 +45,7 @@ func newWire(config *tls.Config, limits Limits) *wire {
 			ResponseHeaderTimeout: headerTimeout,
 			MaxIdleConns:          limits.Requests,
 			MaxIdleConnsPerHost:   limits.Requests,
+			MaxConnsPerHost:       limits.Requests,
 			IdleConnTimeout:       idleTimeout,
 		}
 	}
