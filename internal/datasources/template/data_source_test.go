@@ -42,13 +42,22 @@ func TestTemplate(t *testing.T) {
 			t.Errorf("%s is a CD-ROM drive and among the disks", slot)
 		}
 	}
+	byID.Want(t, protocol.Object{"cloud_init": true, "shared": true})
 	byID.At(t, "network", "net0").Want(t, protocol.Object{"bridge": "vmbr0", "model": "virtio"})
 }
 
 func TestTemplateThatBootsFromVirtIO(t *testing.T) {
 	t.Parallel()
 
-	read(t, newLab(t, "full"), protocol.Object{"vmid": 9001}).Want(t, protocol.Object{"boot_disk": "virtio0"})
+	read(t, newLab(t, "full"), protocol.Object{"vmid": 9001}).Want(t, protocol.Object{"boot_disk": "virtio0", "shared": false})
+}
+
+// TestTemplateWithFewRights holds that the rights which making VMs takes are
+// enough to look the template up.
+func TestTemplateWithFewRights(t *testing.T) {
+	t.Parallel()
+
+	read(t, newLab(t, "least"), protocol.Object{"vmid": 9000}).Want(t, protocol.Object{"boot_disk": "scsi0", "name": "debian-13"})
 }
 
 func TestTemplateRefused(t *testing.T) {
