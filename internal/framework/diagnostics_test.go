@@ -109,7 +109,7 @@ func TestAddError(t *testing.T) {
 		"a certificate": {
 			&proxmox.TLSError{Endpoint: "pve1:8006", Problem: "it is signed by an unknown CA", Remedy: "set ca_file"},
 			[]string{"certificate is not trusted"},
-			[]string{"pve1:8006", "unknown CA", "set ca_file"},
+			[]string{"pve1:8006", "unknown CA", "Set ca_file."},
 		},
 		"another cluster": {
 			&proxmox.ClusterMismatchError{Endpoint: "pve9:8006", Want: "dc1", Got: "dc2"},

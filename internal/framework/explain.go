@@ -83,11 +83,12 @@ func connection(err error) (explanation, bool) {
 		return explanation{
 			cause:  "the node's certificate is not trusted",
 			said:   fmt.Sprintf("%s: %s.", certificate.Endpoint, certificate.Problem),
-			remedy: certificate.Remedy,
+			remedy: sentence(certificate.Remedy),
 		}, true
 	case errors.As(err, &cluster):
 		return explanation{
 			cause:  "the endpoint belongs to another cluster",
+			said:   sentence(cluster.Error()),
 			remedy: "Nothing was asked of it. Correct endpoint or fallback_endpoints, or cluster if it was renamed.",
 		}, true
 	case proxmox.IsUnavailable(err):
@@ -106,6 +107,7 @@ func refused(err error) (explanation, bool) {
 	if proxmox.IsUnauthorized(err) {
 		return explanation{
 			cause: "the API token is not accepted",
+			said:  answered(err),
 			remedy: "The token was deleted or has expired, its secret was issued anew, or the id names another token or realm. " +
 				"Check token_id (user@realm!name), list the tokens with `pveum user token list <user>@<realm>`, and give the secret that belongs to it.",
 		}, true
@@ -128,6 +130,15 @@ func refused(err error) (explanation, bool) {
 			"  pveum acl modify %s --tokens '<user>@<realm>!<name>' --roles Terraform\n\n%s%s",
 			names, privileges[0], where, privilegeHint(privileges), separation),
 	}, true
+}
+
+// answered repeats the bare answer of PVE.
+func answered(err error) string {
+	var answer *proxmox.Error
+	if !errors.As(err, &answer) {
+		return ""
+	}
+	return fmt.Sprintf("%s %s was answered with %d %s", answer.Method, answer.Path, answer.Status, sentence(answer.Reason))
 }
 
 // separation is what surprises most about tokens.

@@ -126,7 +126,7 @@ func sentence(text string) string {
 	if text == "" {
 		return ""
 	}
-	if text[len(text)-1] != '.' {
+	if !strings.ContainsAny(text[len(text)-1:], ".!?") {
 		text += "."
 	}
 	return strings.ToUpper(text[:1]) + text[1:]
