@@ -60,25 +60,30 @@ func (g *Gate) place(ctx context.Context, guest Guest, node string, missed error
 	if listed && (resource.Node != node || missed == nil) {
 		return sight{}, resource.Node, nil
 	}
+	silent := sight{standing: Unreachable, node: node, detail: textOf(missed)}
 	if listed && IsUnavailable(missed) {
-		return sight{standing: Unreachable, node: node, detail: missed.Error()}, "", nil
+		return silent, "", nil
 	}
 	free, err := g.c.Cluster.VMIDFree(ctx, guest.VMID)
-	if err != nil {
-		return sight{}, "", err
-	}
 	switch {
+	case err != nil:
+		return sight{}, "", err
 	case free:
 		return sight{standing: Gone}, "", nil
 	case listed && IsNotFound(missed):
 		return sight{}, node, nil
-	case missed != nil && IsUnavailable(missed):
-		return sight{standing: Unreachable, node: node, detail: missed.Error()}, "", nil
-	case missed != nil:
-		return sight{standing: Unreadable, detail: missed.Error()}, "", nil
+	case IsUnavailable(missed):
+		return silent, "", nil
 	default:
-		return sight{standing: Unreadable}, "", nil
+		return sight{standing: Unreadable, detail: textOf(missed)}, "", nil
 	}
+}
+
+func textOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
 
 func (g *Gate) listed(ctx context.Context, vmid int) (Resource, bool, error) {

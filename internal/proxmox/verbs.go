@@ -68,7 +68,7 @@ func (c *Client) Configure(ctx context.Context, guest Guest, own *Owned, build f
 		tried = update
 		return c.VMs.Update(ctx, own, update)
 	})
-	if err == nil || before == nil || tried.empty() {
+	if _, refused := answer(err); !refused || before == nil || ctx.Err() != nil {
 		return before, err
 	}
 	return before, errors.Join(err, c.revert(ctx, guest, before, tried))
@@ -80,9 +80,6 @@ func (u VMUpdate) empty() bool {
 
 // revert drops what a refused change has left pending and was not before.
 func (c *Client) revert(ctx context.Context, guest Guest, before *VMConfig, tried VMUpdate) error {
-	if ctx.Err() != nil {
-		return nil
-	}
 	var left []string
 	_, err := c.perform(ctx, guest, nil, func(own *Owned) error {
 		left = nil
