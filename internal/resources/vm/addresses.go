@@ -38,7 +38,7 @@ func mapAddresses(network attr.Value, addresses func(slot string, device attr.Va
 }
 
 // found are the addresses of a guest's devices: those that its agent reports
-// or, without an agent, those that cloud-init was given.
+// or, without its word, those that cloud-init was given.
 type found struct {
 	// silent means that the agent should know and did not answer.
 	silent bool
@@ -51,14 +51,15 @@ func findAddresses(ctx context.Context, client *proxmox.Client, node string, con
 	if !agentEnabled(values) {
 		return found{slots: staticAddresses(values)}
 	}
+	silent := found{silent: true, slots: staticAddresses(values)}
 	if !running {
-		return found{silent: true}
+		return silent
 	}
 	ctx, cancel := context.WithTimeout(ctx, agentPatience)
 	defer cancel()
 	interfaces, err := client.VMs.AgentInterfaces(ctx, node, config.VMID)
 	if err != nil {
-		return found{silent: true}
+		return silent
 	}
 	return found{slots: addressesByMAC(values, interfaces)}
 }
@@ -126,11 +127,12 @@ func (f found) lists(slot string) (ipv4, ipv6 attr.Value) {
 // devices keep the last known ones.
 func (f found) into(network attr.Value) attr.Value {
 	return mapAddresses(network, func(slot string, device attr.Value) (attr.Value, attr.Value) {
+		ipv4, ipv6 := f.lists(slot)
 		if !f.silent {
-			return f.lists(slot)
+			return ipv4, ipv6
 		}
 		held := fields(device)
-		return orEmpty(held["ipv4_addresses"]), orEmpty(held["ipv6_addresses"])
+		return firstFilled(held["ipv4_addresses"], ipv4), firstFilled(held["ipv6_addresses"], ipv6)
 	})
 }
 
@@ -150,9 +152,9 @@ func firstKnown(planned, read attr.Value) attr.Value {
 	return planned
 }
 
-func orEmpty(list attr.Value) attr.Value {
-	if isKnown(list) {
-		return list
+func firstFilled(held, fallback attr.Value) attr.Value {
+	if isKnown(held) && len(itemsOf(held)) > 0 {
+		return held
 	}
-	return types.ListValueMust(types.StringType, []attr.Value{})
+	return fallback
 }

@@ -26,15 +26,16 @@ func (r *Resource) check(ctx context.Context, d *draft) {
 		return // Planned again, as a new guest.
 	}
 	if d.creates() {
-		if !r.Data.RequireVMIDRange(d.diags) || !c.checkVMID(ctx) {
+		if !r.Data.RequireVMIDRange(d.diags) {
 			return
 		}
+		c.checkVMID(ctx)
 		c.checkTemplate(ctx)
 	} else {
 		c.node = d.state.text("node")
 		c.checkDiskRemovals(ctx)
 	}
-	if d.diags.HasError() || c.node == "" {
+	if c.node == "" {
 		return
 	}
 	c.checkStorages(ctx)
@@ -51,31 +52,30 @@ type checker struct {
 }
 
 // checkVMID checks the configured id, or that one is left.
-func (c *checker) checkVMID(ctx context.Context) bool {
+func (c *checker) checkVMID(ctx context.Context) {
 	d := c.draft
 	vmid := d.config.values["vmid"]
 	if isNull(vmid) {
 		framework.AddError(d.diags, "find an id for the VM", c.client.IDs.Room(ctx))
-		return !d.diags.HasError()
+		return
 	}
 	if vmid.IsUnknown() {
-		return true
+		return
 	}
 	id := d.config.integer("vmid")
 	if !c.bounds.Contains(id) {
 		d.diags.AddAttributeError(at("vmid"), fmt.Sprintf("vmid %d is outside the range", id),
 			fmt.Sprintf("Guests are only made inside the provider's vmid_range, %s.", c.bounds))
-		return false
+		return
 	}
 	free, err := c.client.Cluster.VMIDFree(ctx, id)
 	if err != nil {
 		framework.AddAttributeError(d.diags, at("vmid"), fmt.Sprintf("find out whether vmid %d is free", id), err)
-		return false
+		return
 	}
 	if !free {
 		d.diags.AddAttributeError(at("vmid"), fmt.Sprintf("vmid %d is taken", id), "Another guest has it, and it is not adopted. "+c.whoHas(ctx, id))
 	}
-	return free
 }
 
 func (c *checker) whoHas(ctx context.Context, vmid int) string {
@@ -103,15 +103,16 @@ func (c *checker) checkTemplate(ctx context.Context) {
 		c.node = template.Node
 		d.plan.values["node"] = types.StringValue(template.Node)
 	}
-	if c.node != "" && c.node != template.Node && !c.checkNode(ctx) {
-		return
-	}
 	c.checkBootDisk(template)
 	for slot, disk := range d.elements("disks") {
 		c.checkTemplateDisk(template, slot, disk)
 	}
-	if c.node != "" && c.node != template.Node {
+	switch {
+	case c.node == "" || c.node == template.Node:
+	case c.checkNode(ctx):
 		c.checkElsewhere(ctx, template)
+	default:
+		c.node = "" // Nothing else can be asked of it.
 	}
 }
 

@@ -3,6 +3,7 @@ package vm
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -189,7 +190,7 @@ func (d *draft) planReported() {
 	if d.differs("disks", "network", "cloud_init") {
 		d.plan.setUnknown("devices")
 	}
-	if d.differs("network") {
+	if d.macsChange() {
 		d.plan.setUnknown("mac_addresses")
 	}
 	if d.differs("cloud_init") {
@@ -218,6 +219,15 @@ func (d *draft) guestChanged() bool {
 func (d *draft) differs(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		return !d.plan.values[name].Equal(d.state.values[name])
+	})
+}
+
+// macsChange reports whether a network device comes, goes or gets another
+// address.
+func (d *draft) macsChange() bool {
+	planned, held := entries(d.plan.values["network"]), entries(d.state.values["network"])
+	return d.differs("network") && !maps.EqualFunc(planned, held, func(a, b attr.Value) bool {
+		return isSame(fields(a)["mac_address"], fields(b)["mac_address"])
 	})
 }
 

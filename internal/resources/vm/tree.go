@@ -206,6 +206,12 @@ func (s *slots) found(values map[string]string) []string {
 	return found
 }
 
+// allLocal reports whether the group holds nothing but this provider's own
+// settings.
+func (g *group) allLocal() bool {
+	return len(g.groups) == 0 && !slices.ContainsFunc(g.settings, func(s setting) bool { return s.source != local })
+}
+
 // null is the absence of the group.
 func (g *group) null() attr.Value {
 	if g.slots != nil {

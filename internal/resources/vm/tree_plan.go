@@ -34,7 +34,7 @@ func (p planner) group(g *group, at path.Path, config, state attr.Value) attr.Va
 		return g.unknown()
 	case isNull(config) && g.optional:
 		return g.null()
-	case isNull(config) && isNull(state):
+	case isNull(config) && isNull(state) && !g.allLocal():
 		return g.unknown()
 	case g.slots == nil:
 		return p.object(g, at, config, state)
