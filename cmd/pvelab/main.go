@@ -61,7 +61,7 @@ func run(ctx context.Context, args []string, out, messages io.Writer) (err error
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	ca := filepath.Join(dir, "ca.pem")
-	if err := os.WriteFile(ca, lab.CAPEM(), 0o600); err != nil {
+	if err := os.WriteFile(ca, lab.CAPEM(), 0o600); err != nil { //nolint:gosec // a directory of our own.
 		return err
 	}
 	if err := printVariables(out, lab, options, ca); err != nil {

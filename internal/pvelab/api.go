@@ -249,7 +249,6 @@ func (l *Lab) runLocked(c *call, rt *route, values map[string]string, raw map[st
 		resp = success(data)
 		resp.protected = m.Protected == 1
 	}
-	resp.delay += c.delay
 	resp.final = c.upload != nil
 	return resp
 }
@@ -268,7 +267,6 @@ func (l *Lab) dispatch(c *call, rt *route, values map[string]string, raw map[str
 	if c.auth.token != "" && m.AllowToken != nil && *m.AllowToken == 0 {
 		return nil, nil, deniedText("URI '" + c.path + "' not available with API token, need proper ticket.\n")
 	}
-	c.schemaOf = m
 	if err := c.permitted(m.Permissions, raw); err != nil {
 		return nil, nil, err
 	}

@@ -20,9 +20,9 @@ import (
 const ticketLife = 2 * time.Hour
 
 var (
-	errNoTicket   = errors.New("No ticket")                              //nolint:staticcheck // PVE's text.
-	errAuthFailed = errors.New("Authentication failed!")                 //nolint:staticcheck // PVE's text.
-	errCSRF       = errors.New("Permission denied - invalid csrf token") //nolint:staticcheck // PVE's text.
+	errNoTicket   = errors.New("No ticket")
+	errAuthFailed = errors.New("Authentication failed!")
+	errCSRF       = errors.New("Permission denied - invalid csrf token")
 
 	uploadRE  = regexp.MustCompile(`^/nodes/[^/]+/storage/([^/]+)/upload$`)
 	tokenIDRE = regexp.MustCompile(`^([^\s:/]+@[A-Za-z][A-Za-z0-9.\-_]+)!([A-Za-z][A-Za-z0-9.\-_]+)$`)

@@ -123,7 +123,7 @@ func checkCPU(cpu map[string]string, allowed []string) error {
 		}
 	}
 	if cpu["reported-model"] != "" {
-		return errors.New("Property 'reported-model' not allowed in VM-specific CPU config.") //nolint:staticcheck // PVE's text.
+		return errors.New("Property 'reported-model' not allowed in VM-specific CPU config.")
 	}
 	return nil
 }

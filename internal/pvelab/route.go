@@ -3,7 +3,6 @@ package pvelab
 import (
 	"context"
 	"strings"
-	"time"
 )
 
 // call is one request on its way through a handler.
@@ -19,27 +18,16 @@ type call struct {
 	node string
 	// via is the node whose endpoint was asked.
 	via string
-	// schemaOf is the method's entry in PVE's schema.
-	schemaOf *method
 	// upload is the file of a multipart request.
 	upload *upload
 
-	// delay and later are set by slow and unlocked.
-	delay time.Duration
+	// later is what unlocked asked for.
 	later []func()
 }
-
-// slow makes the answer take a duration of PVE's time.
-func (c *call) slow(d time.Duration) { c.delay += d }
 
 // unlocked asks for something to be done after the handler, without the lab's
 // lock, before the answer goes out.
 func (c *call) unlocked(f func()) { c.later = append(c.later, f) }
-
-// schema returns the schema of a parameter, or nil.
-func (c *call) schema(name string) *property {
-	return lookup(c.schemaOf.Parameters.Properties, name)
-}
 
 // handler answers a call whose parameters and permissions were checked. Its
 // value becomes "data".

@@ -345,7 +345,7 @@ func TestBodies(t *testing.T) {
 	} {
 		l := startLab(t, Options{Version: tc.version})
 		c := rootClient(t, l)
-		req, err := http.NewRequestWithContext(t.Context(), "POST", l.URL()+apiPrefix+"/version", strings.NewReader(tc.body))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, l.URL()+apiPrefix+"/version", strings.NewReader(tc.body))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -92,6 +92,20 @@ func (f *Faults) Reached(ctx context.Context, id int) error {
 	}
 }
 
+// isReached reports whether the fault of that number holds or held a task.
+func (f *Faults) isReached(id int) bool {
+	t := f.taskFault(id)
+	if t == nil {
+		return false
+	}
+	select {
+	case <-t.reached:
+		return true
+	default:
+		return false
+	}
+}
+
 // Release lets the tasks go on that the fault of that number holds.
 func (f *Faults) Release(id int) {
 	if t := f.taskFault(id); t != nil {
