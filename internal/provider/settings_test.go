@@ -1,0 +1,89 @@
+package provider
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+
+	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/proxmox"
+)
+
+func TestSettings(t *testing.T) {
+	t.Parallel()
+
+	config := model{
+		Endpoint:          pointer("https://pve1"),
+		FallbackEndpoints: []string{"https://pve2", "https://pve3"},
+		Token:             pointer(tokenID + "=" + secret),
+		VMIDRange:         &vmidRangeModel{First: 20000, Last: 20999},
+		Defaults:          &defaultsModel{Node: pointer("pve1"), Storage: pointer("")},
+		Limits:            &limitsModel{Requests: pointer(int64(8)), TasksPerStorage: pointer(int64(1))},
+		Timeouts:          &timeoutsModel{Create: pointer("90s")},
+		FenceScope:        &fenceScopeModel{VMIDs: []int64{101}, Nodes: []string{"pve-dc1-02"}},
+	}
+	s := newSettings(config, environment{
+		"PROXMOX_NODE": "other", "PROXMOX_STORAGE": "local-lvm", "PROXMOX_POOL": " terraform\n", "PROXMOX_CLUSTER": "dc1",
+		"PROXMOX_CA_FILE": "ca.pem", "PROXMOX_VMID_RANGE": "1-2",
+	}.get)
+
+	var diags diag.Diagnostics
+	options := s.options(&diags)
+	want := proxmox.Options{
+		Endpoint: "https://pve1", FallbackEndpoints: []string{"https://pve2", "https://pve3"},
+		TokenID: tokenID, TokenSecret: secret, CAFile: "ca.pem", CAPEM: []byte{}, Cluster: "dc1",
+		VMIDRange: proxmox.VMIDRange{First: 20000, Last: 20999},
+		Limits:    proxmox.Limits{Requests: 8, TasksPerStorage: 1},
+	}
+	if diags.HasError() || !reflect.DeepEqual(options, want) {
+		t.Errorf("options are %+v, want %+v (%v)", options, want, diags)
+	}
+	if got := s.defaults(); got != (framework.Defaults{Node: "pve1", Storage: "local-lvm", Pool: "terraform"}) {
+		t.Errorf("defaults are %+v: the block wins, the environment fills in", got)
+	}
+	if got, rest := s.timeouts(), framework.DefaultTimeouts(); got.Create != 90*time.Second || got.Delete != rest.Delete || got.Read != rest.Read {
+		t.Errorf("timeouts are %+v", got)
+	}
+	if scope := s.fenceScope(); !slices.Equal(scope.VMIDs, []int{101}) || !slices.Equal(scope.Nodes, []string{"pve-dc1-02"}) {
+		t.Errorf("fence scope is %+v", scope)
+	}
+}
+
+func TestSettingsOfTheEnvironment(t *testing.T) {
+	t.Parallel()
+
+	var diags diag.Diagnostics
+	options := newSettings(model{}, environment{
+		"PROXMOX_ENDPOINT": "https://pve1", "PROXMOX_FALLBACK_ENDPOINTS": "https://pve2, https://pve3,",
+		"PROXMOX_TOKEN_ID": tokenID, "PROXMOX_TOKEN_SECRET_FILE": "/run/secret", "PROXMOX_INSECURE": "1", "PROXMOX_VMID_RANGE": "20000 - 20999",
+	}.get).options(&diags)
+	want := proxmox.Options{
+		Endpoint: "https://pve1", FallbackEndpoints: []string{"https://pve2", "https://pve3"},
+		TokenID: tokenID, TokenSecretFile: "/run/secret", Insecure: true, CAPEM: []byte{},
+		VMIDRange: proxmox.VMIDRange{First: 20000, Last: 20999},
+	}
+	if diags.HasError() || !reflect.DeepEqual(options, want) {
+		t.Errorf("options are %+v, want %+v (%v)", options, want, diags)
+	}
+}
+
+// TestInsecureTurnedOff holds that a block that says insecure = false beats the
+// environment, and still takes its CA.
+func TestInsecureTurnedOff(t *testing.T) {
+	t.Parallel()
+
+	var diags diag.Diagnostics
+	options := newSettings(model{Insecure: pointer(false)}, environment{"PROXMOX_INSECURE": "true", "PROXMOX_CA_FILE": "ca.pem"}.get).options(&diags)
+	if options.Insecure || options.CAFile != "ca.pem" || diags.HasError() {
+		t.Errorf("insecure %t, CA file %q (%v)", options.Insecure, options.CAFile, diags)
+	}
+}
+
+type environment map[string]string
+
+func (e environment) get(name string) string { return e[name] }
+
+func pointer[T any](value T) *T { return &value }
