@@ -143,7 +143,7 @@ func TestAddError(t *testing.T) {
 		},
 		"an unfinished guest": {
 			&proxmox.UnfinishedError{VMID: 20007, Node: "pve1", Name: "web", UID: "7d9c1f6e-0000-4000-8000-000000000001"},
-			[]string{"did not finish"},
+			[]string{"left it unfinished"},
 			[]string{"20007", "terraform import", "destroy VM 20007"},
 		},
 		"a taken id": {

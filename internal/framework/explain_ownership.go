@@ -31,7 +31,7 @@ func creation(err error) (explanation, bool) {
 	switch {
 	case errors.As(err, &unfinished):
 		return explanation{
-			cause: "an earlier run began it and did not finish",
+			cause: "an earlier run left it unfinished",
 			said:  sentence(unfinished.Error()),
 			remedy: fmt.Sprintf("To finish it: `terraform import <address> %d`, then apply. To begin anew: destroy VM %d in Proxmox VE, then apply.",
 				unfinished.VMID, unfinished.VMID),
