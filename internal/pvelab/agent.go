@@ -70,12 +70,12 @@ func (c *call) agent() (*guest, error) {
 	if g.run == nil {
 		return nil, fail("VM %d is not running", g.vmid)
 	}
-	if !g.run.agent || !c.lab.isUp(g) {
+	if !c.lab.answers(g) {
 		if err := c.sleepUnlocked(c.lab.pingWait(g)); err != nil {
 			return nil, err
 		}
 	}
-	if g.run == nil || !g.run.agent || !c.lab.isUp(g) {
+	if !c.lab.answers(g) {
 		return nil, fail("QEMU guest agent is not running")
 	}
 	return g, nil
@@ -83,7 +83,7 @@ func (c *call) agent() (*guest, error) {
 
 // pingWait is how long a ping of the agent takes at most: until it answers.
 func (l *Lab) pingWait(g *guest) time.Duration {
-	if !g.run.agent || g.run.paused {
+	if !g.run.agent || g.run.paused || l.mute[g.vmid] {
 		return pingTimeout
 	}
 	return min(pingTimeout, l.untilUp(g))

@@ -1,7 +1,7 @@
 package pvelab
 
 import (
-	"crypto/sha1" //nolint:gosec // PVE's instance id is a SHA-1.
+	"crypto/sha1"
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
@@ -152,7 +152,7 @@ func cloudInitDump(c *call) (any, error) {
 	case "network":
 		return network, nil
 	}
-	sum := sha1.Sum([]byte(g.userData(false) + network)) //nolint:gosec // see the import
+	sum := sha1.Sum([]byte(g.userData(false) + network))
 	id := hex.EncodeToString(sum[:])
 	if g.imageFormat() == "nocloud" {
 		return fmt.Sprintf("instance-id: %s\n", id), nil

@@ -1,7 +1,7 @@
 package pvelab
 
 import (
-	"crypto/sha1" //nolint:gosec // PVE's config digest is a SHA-1.
+	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
 	"maps"
@@ -34,8 +34,6 @@ type guest struct {
 	// of newlines alone leaves behind until the file is written again.
 	blankPending bool
 	run          *running
-	// deaf guests ignore ACPI and agent requests to shut down.
-	deaf bool
 }
 
 // running is what PVE learns from a guest's QEMU process.
@@ -56,6 +54,7 @@ type running struct {
 	execs map[int]execResult
 }
 
+//nolint:unparam // containers are guests, too.
 func newGuest(kind string, vmid int, node string) *guest {
 	return &guest{
 		kind: kind, vmid: vmid, node: node,
@@ -165,7 +164,7 @@ func (g *guest) merged() guestConfig {
 
 // digest is the SHA-1 of the configuration file, sections included.
 func (g *guest) digest() string {
-	sum := sha1.Sum([]byte(g.file())) //nolint:gosec // see the import
+	sum := sha1.Sum([]byte(g.file()))
 	return hex.EncodeToString(sum[:])
 }
 

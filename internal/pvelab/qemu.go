@@ -9,12 +9,28 @@ type qemuState struct {
 	guests  map[int]*guest
 	locks   *guestLocks
 	lastPID int
+	// deaf guests ignore ACPI and agent requests to shut down; those in mute
+	// have no agent running. Both by vmid, whether or not the guest exists yet.
+	deaf, mute map[int]bool
+}
+
+// IgnoreShutdown makes a guest ignore requests to shut down, or heed them again.
+// The guest need not exist yet.
+func (f *Faults) IgnoreShutdown(vmid int, ignore bool) {
+	f.lab.locked(func() { f.lab.deaf[vmid] = ignore })
+}
+
+// MuteAgent keeps a guest's agent from answering, or lets it answer again. The
+// guest need not exist yet.
+func (f *Faults) MuteAgent(vmid int, mute bool) {
+	f.lab.locked(func() { f.lab.mute[vmid] = mute })
 }
 
 func (l *Lab) initQemu() {
 	l.guests = map[int]*guest{}
 	l.locks = newGuestLocks()
 	l.lastPID = 8000
+	l.deaf, l.mute = map[int]bool{}, map[int]bool{}
 }
 
 func (l *Lab) routeQemu() {
@@ -112,6 +128,9 @@ const bootTime = 11500 * time.Millisecond
 
 // isUp reports whether the guest's operating system runs.
 func (l *Lab) isUp(g *guest) bool { return g.run != nil && !g.run.paused && l.untilUp(g) <= 0 }
+
+// answers reports whether the guest's agent does.
+func (l *Lab) answers(g *guest) bool { return l.isUp(g) && g.run.agent && !l.mute[g.vmid] }
 
 // untilUp is what is left of the boot, in PVE's time.
 func (l *Lab) untilUp(g *guest) time.Duration {

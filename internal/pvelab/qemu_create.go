@@ -53,6 +53,11 @@ func (cr *creation) check(archive string) error {
 	if cr.pool != "" && c.lab.pools[cr.pool] == nil {
 		return deniedText(fmt.Sprintf("pool '%s' does not exist", cr.pool))
 	}
+	if cr.start && !c.lab.is8() {
+		if err := c.requireVM(cr.vmid, cr.pool, "VM.PowerMgmt"); err != nil {
+			return err
+		}
+	}
 	if cr.storage != "" {
 		if err := c.require("/storage/"+cr.storage, "Datastore.AllocateSpace"); err != nil {
 			return err
@@ -178,7 +183,7 @@ func (cr *creation) build(log logger) error {
 	g := l.guests[cr.vmid]
 	draft := newGuest("qemu", cr.vmid, g.node)
 	draft.conf = maps.Clone(cr.set)
-	made, _, err := cr.c.createDisks(draft, cr.set, cr.storage, log)
+	made, err := cr.c.createDisks(draft, cr.set, cr.storage, log)
 	if err != nil {
 		return err
 	}

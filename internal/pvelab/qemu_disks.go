@@ -12,7 +12,6 @@ const (
 	cloudInitDiskSize = 4 << 20
 	tpmStateSize      = 4 << 20
 	efiVarsSize       = 540672
-	gib               = 1 << 30
 	// allocTime is what making an empty volume takes.
 	allocTime = 400 * time.Millisecond
 	// copyRate is how many bytes of a volume are copied in a second.
@@ -36,15 +35,15 @@ type diskMaker struct {
 
 // createDisks allocates, imports or looks up the volume of every drive and
 // returns the options to store. When one fails, those already made are freed.
-func (c *call) createDisks(g *guest, set guestConfig, defaultStorage string, log logger) (guestConfig, []*volume, error) {
+func (c *call) createDisks(g *guest, set guestConfig, defaultStorage string, log logger) (guestConfig, error) {
 	m := &diskMaker{c: c, g: g, defaultStorage: defaultStorage, log: log, made: guestConfig{}}
 	for _, key := range set.drives() {
 		if err := m.drive(key, parseDrive(set[key])); err != nil {
 			m.undo()
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	return m.made, m.allocated, nil
+	return m.made, nil
 }
 
 func (m *diskMaker) undo() {

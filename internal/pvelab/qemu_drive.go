@@ -80,7 +80,7 @@ func (d drive) isPlainCDROM() bool { return d.isCDROM() && !d.isCloudInit() }
 
 // newDisk returns storage and size in GiB of "storage:size", which asks for a
 // new volume.
-func (d drive) newDisk() (storage, gib string, ok bool) {
+func (d drive) newDisk() (storage, gibs string, ok bool) {
 	m := newDiskRE.FindStringSubmatch(d.file())
 	if m == nil {
 		return "", "", false
@@ -90,9 +90,15 @@ func (d drive) newDisk() (storage, gib string, ok bool) {
 
 // needed are the options that another one cannot do without.
 var needed = [][2]string{
-	{"mbps_max", "mbps"}, {"mbps_rd_max", "mbps_rd"}, {"mbps_wr_max", "mbps_wr"},
-	{"bps_max_length", "mbps_max"}, {"bps_rd_max_length", "mbps_rd_max"}, {"bps_wr_max_length", "mbps_wr_max"},
-	{"iops_max_length", "iops_max"}, {"iops_rd_max_length", "iops_rd_max"}, {"iops_wr_max_length", "iops_wr_max"},
+	{"mbps_max", "mbps"},
+	{"mbps_rd_max", "mbps_rd"},
+	{"mbps_wr_max", "mbps_wr"},
+	{"bps_max_length", "mbps_max"},
+	{"bps_rd_max_length", "mbps_rd_max"},
+	{"bps_wr_max_length", "mbps_wr_max"},
+	{"iops_max_length", "iops_max"},
+	{"iops_rd_max_length", "iops_rd_max"},
+	{"iops_wr_max_length", "iops_wr_max"},
 }
 
 // consistent is false for combinations that PVE's parser rejects as "unable to

@@ -276,29 +276,31 @@ func (g *guest) shutdownTimeout() time.Duration {
 	return time.Minute
 }
 
-// requestShutdown tells the guest by its agent or by ACPI; a guest that is
-// still booting, or deaf, does not hear.
+// requestShutdown tells the guest by its agent or, where that does not answer,
+// by ACPI; a guest that is still booting, or deaf, does not hear.
 func (t *task) requestShutdown(g *guest) (heard bool, err error) {
-	var agent, up bool
-	t.lab.locked(func() { agent, up = g.agentEnabled(), t.lab.isUp(g) && !g.deaf })
-	if !agent || up {
-		return up, nil
-	}
+	var agent, answers bool
 	var wait time.Duration
-	t.lab.locked(func() { wait = t.lab.pingWait(g) })
+	look := func() { answers, heard = t.lab.answers(g), t.lab.isUp(g) && !t.lab.deaf[g.vmid] }
+	t.lab.locked(func() {
+		look()
+		agent, wait = g.agentEnabled(), t.lab.pingWait(g)
+	})
+	if !agent || answers {
+		return heard, nil
+	}
 	if err := t.sleep(wait); err != nil {
 		return false, err
 	}
-	t.lab.locked(func() { up = t.lab.isUp(g) && !g.deaf })
-	if up {
-		return true, nil
+	if t.lab.locked(look); answers {
+		return heard, nil
 	}
 	channel := "qga"
 	if t.lab.is8() {
 		channel = "qmp"
 	}
 	t.logf("QEMU Guest Agent is not running - VM %d %s command 'guest-ping' failed - got timeout", g.vmid, channel)
-	return false, nil
+	return heard, nil
 }
 
 func rebootVM(c *call) (any, error) {
@@ -324,9 +326,10 @@ func rebootVM(c *call) (any, error) {
 // restart is the daemon that starts a VM again which a reboot ended. What it
 // meets shows in no task: the VM just stays off.
 func (l *Lab) restart(node string, vmid int) {
-	if l.prepareStart(node, vmid, noLog{}) == nil {
-		_ = l.launch(node, vmid) //nolint:errcheck // the VM exists: prepareStart found it.
+	if l.prepareStart(node, vmid, noLog{}) != nil {
+		return
 	}
+	_ = l.launch(node, vmid) // fails for an absent VM only
 }
 
 // mustRun returns the VM if its process runs.

@@ -1,7 +1,6 @@
 package pvelab
 
 import (
-	"context"
 	"maps"
 	"net/http"
 	"net/url"
@@ -306,7 +305,7 @@ func TestCloneInProgress(t *testing.T) {
 
 func TestCloneShowsItsDescriptionBeforeItEnds(t *testing.T) {
 	t.Parallel()
-	l, c := vmLab(t, Options{Speed: 10})
+	_, c := vmLab(t, Options{Speed: 10})
 	c.template("ide2=local:cloudinit")
 	upid, _ := c.call("POST", "/nodes/pve1/qemu/9000/clone", form("newid=101", "description=marker", "full=1")).data.(string)
 	seen := false
@@ -325,7 +324,6 @@ func TestCloneShowsItsDescriptionBeforeItEnds(t *testing.T) {
 	if exit := c.exit(upid); exit != "OK" {
 		t.Errorf("the clone ends with %q", exit)
 	}
-	_ = l
 }
 
 func TestCloneIsAnotherMachine(t *testing.T) {
@@ -404,7 +402,7 @@ func TestLockFileIsWaitedFor(t *testing.T) {
 	got := make(chan error)
 	go func() {
 		var err error
-		l.locked(func() { err = l.awaitLock(context.Background(), 100, false, time.Minute) })
+		l.locked(func() { err = l.awaitLock(t.Context(), 100, false, time.Minute) })
 		got <- err
 	}()
 	for range 2 {

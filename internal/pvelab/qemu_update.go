@@ -230,7 +230,7 @@ func (ch *configChange) setDrive(g *guest, key string, log logger) error {
 			return err
 		}
 	}
-	made, _, err := ch.c.createDisks(g, guestConfig{key: ch.set[key]}, "", log)
+	made, err := ch.c.createDisks(g, guestConfig{key: ch.set[key]}, "", log)
 	if err != nil {
 		return err
 	}
@@ -258,8 +258,8 @@ func (ch *configChange) checkBoot(g *guest, value string) (string, error) {
 	for _, dev := range devices {
 		_, set := g.conf[dev]
 		_, pending := g.pending[dev]
-		_, new := ch.set[dev]
-		if (!set && !pending && !new) || slices.Contains(ch.delete, dev) {
+		_, added := ch.set[dev]
+		if (!set && !pending && !added) || slices.Contains(ch.delete, dev) {
 			return "", fail("invalid bootorder: device '%s' does not exist'", dev)
 		}
 	}
