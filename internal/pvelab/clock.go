@@ -13,6 +13,8 @@ type clock struct {
 	speed float64
 	mu    sync.Mutex
 	skew  time.Duration
+	// thawed is closed when a frozen clock goes on, nil while it goes.
+	thawed chan struct{}
 }
 
 func newClock(speed float64) *clock { return &clock{speed: speed} }
@@ -43,6 +45,41 @@ func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-t.C:
+		return c.going(ctx)
+	}
+}
+
+// freeze keeps every sleeper asleep until thaw, so that the middle of a task can
+// be looked at.
+func (c *clock) freeze() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.thawed == nil {
+		c.thawed = make(chan struct{})
+	}
+}
+
+func (c *clock) thaw() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.thawed != nil {
+		close(c.thawed)
+		c.thawed = nil
+	}
+}
+
+// going waits for a frozen clock to go on.
+func (c *clock) going(ctx context.Context) error {
+	c.mu.Lock()
+	thawed := c.thawed
+	c.mu.Unlock()
+	if thawed == nil {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-thawed:
 		return nil
 	}
 }

@@ -13,7 +13,9 @@ type clusterState struct {
 	clusterName string
 	// options are datacenter.cfg.
 	options map[string]string
-	status  map[string]broadcast
+	// status is what was last broadcast; statdHangs keeps it as it is.
+	status     map[string]broadcast
+	statdHangs bool
 }
 
 func (l *Lab) initCluster() {

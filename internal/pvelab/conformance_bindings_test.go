@@ -20,6 +20,7 @@ var tokens = regexp.MustCompile(strings.Join([]string{
 	`\b[0-9a-f]{40}\b`,
 	`\bpveupload-[0-9a-f]{32}\b`,
 	`\bctime=[0-9]+\b`,
+	`\bfe80::[0-9a-f:]+\b`,
 	`\$5\$[^$]+\$[./0-9A-Za-z]+`,
 }, "|"))
 

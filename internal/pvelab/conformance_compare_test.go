@@ -46,6 +46,10 @@ var tolerances = []tolerance{
 	tolerate(sameType, `^GET /(cluster/resources|pools|nodes)`, `.*\[(node|storage)/[^]]+\]\.(uptime|cpu|mem|disk|maxcpu|maxmem|maxdisk)`),
 	tolerate(sameType, `^GET /nodes/[^/]+/storage`, `.*\.(total|avail|used|used_fraction)`),
 	tolerate(sameType, `^GET /nodes/[^/]+/status`, `data\.(cpuinfo|memory|rootfs|swap|ksm|loadavg|uptime|idle|wait|cpu|current-kernel|kversion|boot-info)\b.*`),
+	tolerate(sameType, `/agent(/network-get-interfaces)?$`, `data\.result\[\w+\]\.statistics\..*`),
+	tolerate(sameType, `/agent/get-time$`, `data\.result`),
+	// A diff of two files with their times.
+	tolerate(sameType, `^GET /nodes/[^/]+/network$`, `changes`),
 	// Hash order.
 	tolerate(anyOrder, `storage|^GET /(cluster/resources|pools)`, `.*\.content`),
 	// Secrets.

@@ -25,7 +25,11 @@ type broadcast struct {
 // and /pools show of a status is as old as the last broadcast.
 func (l *Lab) statd(ctx context.Context) {
 	for {
-		l.locked(l.broadcastAll)
+		l.locked(func() {
+			if !l.statdHangs {
+				l.broadcastAll()
+			}
+		})
 		if l.clock.Sleep(ctx, broadcastEvery) != nil {
 			return
 		}
