@@ -140,10 +140,7 @@ func TestWaitIsInterrupted(t *testing.T) {
 func TestPollingSlowsDown(t *testing.T) {
 	t.Parallel()
 	clock := newFakeClock()
-	statuses := make([]reply, 100)
-	for i := range statuses {
-		statuses[i] = taskAnswer("")
-	}
+	statuses := slices.Repeat([]reply{taskAnswer("")}, 100)
 	pve := newRecordedPVE(t).on(startStatus, append(statuses, taskAnswer("OK"))...)
 	if _, err := pve.client(t, func(o *Options) { o.clock = clock }).Tasks.Wait(t.Context(), upid(t, startUPID), WaitOptions{}); err != nil {
 		t.Fatal(err)
@@ -166,10 +163,7 @@ func TestPollingSlowsDown(t *testing.T) {
 
 func TestProgressIsSparse(t *testing.T) {
 	t.Parallel()
-	statuses := make([]reply, 15)
-	for i := range statuses {
-		statuses[i] = taskAnswer("")
-	}
+	statuses := slices.Repeat([]reply{taskAnswer("")}, 15)
 	pve := newRecordedPVE(t).on(startStatus, append(statuses, taskAnswer("OK"))...).
 		on(startLog, logAnswer(2, "create full clone", "10% done"), logAnswer(3, "50% done"), logAnswer(4, "TASK OK"))
 	var told []string

@@ -54,7 +54,7 @@ func TestAnswerOfPVE(t *testing.T) {
 	}
 	_, err = c.VMs.Config(ctx, "pve1", 999)
 	var e *Error
-	if !errors.As(err, &e) || e.Status != 500 || e.Method != "GET" || e.Path != "/nodes/pve1/qemu/999/config" || !IsNotFound(err) {
+	if !errors.As(err, &e) || e.Status != 500 || e.Method != http.MethodGet || e.Path != "/nodes/pve1/qemu/999/config" || !IsNotFound(err) {
 		t.Errorf("an absent VM: %v", err)
 	}
 	if free, err := c.Cluster.VMIDFree(ctx, 9000); free || err != nil {
@@ -119,8 +119,8 @@ func TestReadsAreRepeated(t *testing.T) {
 func TestPauseGrowsWithJitter(t *testing.T) {
 	t.Parallel()
 	policy := RetryPolicy{Base: 200 * time.Millisecond, Max: 5 * time.Second}
-	for attempt, full := range []time.Duration{200, 400, 800, 1600, 3200, 5000, 5000} {
-		full *= time.Millisecond
+	for attempt, millis := range []int{200, 400, 800, 1600, 3200, 5000, 5000} {
+		full := time.Duration(millis) * time.Millisecond
 		for range 50 {
 			if got := policy.pause(attempt); got < full/2 || got > full {
 				t.Fatalf("attempt %d: pause %v is not between %v and %v", attempt, got, full/2, full)

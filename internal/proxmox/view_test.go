@@ -1,0 +1,218 @@
+package proxmox
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+const (
+	resourcesCall = "GET /cluster/resources"
+	listCall      = "GET /nodes/pve1/qemu"
+	resourcesData = `[{"type":"qemu","id":"qemu/110","vmid":110,"node":"pve1","status":"running"},{"type":"lxc","id":"lxc/210","vmid":210,"node":"pve2"}]`
+	listData      = `[{"vmid":110,"status":"running","name":"a"}]`
+)
+
+func TestViewIsShared(t *testing.T) {
+	t.Parallel()
+	pve := newRecordedPVE(t).on(resourcesCall, data(resourcesData)).on(listCall, data(listData)).
+		on("GET /nodes/pve2/lxc", data(`[{"vmid":210,"status":"stopped"}]`))
+	c := pve.client(t)
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			guest, found, err := c.View.Guest(t.Context(), 110)
+			if err != nil || !found || guest.Node != "pve1" {
+				t.Errorf("guest %+v, %v (%v)", guest, found, err)
+			}
+			live, err := c.View.LiveGuests(t.Context(), "pve1", KindVM)
+			if err != nil || !live[110].Running() {
+				t.Errorf("live %+v (%v)", live, err)
+			}
+		})
+	}
+	wg.Wait()
+	if live, err := c.View.LiveGuests(t.Context(), "pve2", KindContainer); err != nil || len(live) != 1 {
+		t.Errorf("containers %+v (%v)", live, err)
+	}
+	if _, found, err := c.View.Guest(t.Context(), 999); found || err != nil {
+		t.Errorf("an absent guest: %v (%v)", found, err)
+	}
+	if n := len(pve.calls()); n != 3 {
+		t.Errorf("%d calls: %q", n, pve.calls())
+	}
+}
+
+func TestViewExpiresAndIsDropped(t *testing.T) {
+	t.Parallel()
+	clock := newFakeClock()
+	pve := newRecordedPVE(t).on(resourcesCall, data(resourcesData)).on(listCall, data(listData)).
+		on("GET /nodes/pve2/qemu", data(`[]`)).on("GET /nodes/pve1/storage", data(`[]`)).
+		on("POST /nodes/pve1/qemu/110/status/start", data(`"`+startUPID+`"`))
+	c := pve.client(t, func(o *Options) { o.clock = clock })
+	look := func() {
+		t.Helper()
+		for _, err := range []error{
+			second(c.View.Guests(t.Context())), second(c.View.LiveGuests(t.Context(), "pve1", KindVM)),
+			second(c.View.LiveGuests(t.Context(), "pve2", KindVM)), second(c.View.Storages(t.Context(), "pve1")),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	steps := []struct {
+		what   string
+		do     func()
+		counts [4]int
+	}{
+		{"first", func() {}, [4]int{1, 1, 1, 1}},
+		{"29 seconds later", func() { clock.advance(29 * time.Second) }, [4]int{1, 1, 1, 1}},
+		{"30 seconds later", func() { clock.advance(time.Second) }, [4]int{2, 2, 2, 2}},
+		{"after a change", func() {
+			if _, err := c.VMs.Start(t.Context(), owned(110)); err != nil {
+				t.Error(err)
+			}
+		}, [4]int{3, 3, 2, 2}},
+	}
+	for _, step := range steps {
+		step.do()
+		look()
+		got := [4]int{pve.count(resourcesCall), pve.count(listCall), pve.count("GET /nodes/pve2/qemu"), pve.count("GET /nodes/pve1/storage")}
+		if got != step.counts {
+			t.Errorf("%s: read %v times, want %v", step.what, got, step.counts)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestViewForgetsErrors(t *testing.T) {
+	t.Parallel()
+	pve := newRecordedPVE(t).on(listCall, failure(500, "something"), data(listData))
+	c := pve.client(t)
+	if _, err := c.View.LiveGuests(t.Context(), "pve1", KindVM); err == nil {
+		t.Error("an error is hidden")
+	}
+	if live, err := c.View.LiveGuests(t.Context(), "pve1", KindVM); err != nil || len(live) != 1 {
+		t.Errorf("then %v (%v)", live, err)
+	}
+}
+
+// TestViewOutlivesItsFirstCaller has the caller that began a read give up: the
+// others still get it, from that one call.
+func TestViewOutlivesItsFirstCaller(t *testing.T) {
+	t.Parallel()
+	asked, release := make(chan struct{}), make(chan struct{})
+	answer := data(resourcesData)
+	answer.before = func() { close(asked); <-release }
+	pve := newRecordedPVE(t).on(resourcesCall, answer)
+	c := pve.client(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var first error
+	var wg sync.WaitGroup
+	wg.Go(func() { _, first = c.View.Guests(ctx) })
+	<-asked
+	cancel()
+	wg.Wait()
+	if !errors.Is(first, context.Canceled) {
+		t.Errorf("the first caller got %v", first)
+	}
+	wg.Go(func() {
+		if guests, err := c.View.Guests(t.Context()); err != nil || len(guests) != 2 {
+			t.Errorf("another got %v (%v)", guests, err)
+		}
+	})
+	close(release)
+	wg.Wait()
+	if n := pve.count(resourcesCall); n != 1 {
+		t.Errorf("%d calls", n)
+	}
+}
+
+// TestDropDuringARead: what was read before a change must not serve those who
+// ask after it.
+func TestDropDuringARead(t *testing.T) {
+	t.Parallel()
+	asked, release := make(chan struct{}), make(chan struct{})
+	old := data(`[]`)
+	old.before = func() { close(asked); <-release }
+	pve := newRecordedPVE(t).on(listCall, old, data(listData))
+	c := pve.client(t)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if live, err := c.View.LiveGuests(t.Context(), "pve1", KindVM); err != nil || len(live) != 0 {
+			t.Errorf("the earlier caller got %v (%v)", live, err)
+		}
+	})
+	<-asked
+	c.View.Drop("pve1")
+	live, err := c.View.LiveGuests(t.Context(), "pve1", KindVM)
+	if err != nil || len(live) != 1 {
+		t.Errorf("the later caller got %v (%v)", live, err)
+	}
+	close(release)
+	wg.Wait()
+	if live, _ := c.View.LiveGuests(t.Context(), "pve1", KindVM); len(live) != 1 || pve.count(listCall) != 2 {
+		t.Errorf("then %v after %d calls", live, pve.count(listCall))
+	}
+}
+
+func TestLimiter(t *testing.T) {
+	t.Parallel()
+	l := newLimiter(Limits{TasksPerNode: 4, TasksPerStorage: 2})
+	var now atomic.Int32
+	var wg sync.WaitGroup
+	for i := range 40 {
+		wg.Go(func() {
+			// The storages in either order, and one twice: nobody may wait for
+			// each other.
+			storages := []string{"a", "b", "a"}
+			if i%2 == 0 {
+				storages = []string{"b", "a"}
+			}
+			release, err := l.hold(t.Context(), "pve1", storages...)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer release()
+			if n := now.Add(1); n > 2 {
+				t.Errorf("%d tasks at once on a storage that bears 2", n)
+			}
+			time.Sleep(time.Millisecond)
+			now.Add(-1)
+		})
+	}
+	wg.Wait()
+}
+
+func TestLimiterIsCancellable(t *testing.T) {
+	t.Parallel()
+	l := newLimiter(Limits{TasksPerNode: 2, TasksPerStorage: 1})
+	release, err := l.hold(t.Context(), "pve1", "local")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := l.hold(ctx, "pve1", "local"); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	// The slot of the node that it had taken by then is free again.
+	other, err := l.hold(t.Context(), "pve1", "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other()
+	release()
+	release()
+	again, err := l.hold(t.Context(), "", "local", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again()
+}
