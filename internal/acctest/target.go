@@ -157,8 +157,10 @@ func (target *Target) sweep(t *testing.T) {
 	}
 }
 
-// Foreign is an id that stands for a stranger's guest, inside the range.
-func (target *Target) Foreign(offset int) int { return target.Last - offset }
+// Foreign is an id inside the range for a stranger's guest. It lies in the
+// middle: ids are given upward from the highest in use, so that a stranger at
+// the end would leave none.
+func (target *Target) Foreign(offset int) int { return target.First + idsPerTest/2 + offset }
 
 // Provider renders the provider block. extra holds further attributes.
 func (target *Target) Provider(extra ...string) string {

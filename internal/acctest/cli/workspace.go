@@ -69,7 +69,7 @@ func New(o Options) (*Workspace, error) {
 		binary: o.CLI,
 		output: o.Output,
 		env: append(append(os.Environ(), o.Env...),
-			"TF_CLI_CONFIG_FILE="+rc, "TF_IN_AUTOMATION=1", "TF_INPUT=0", "CHECKPOINT_DISABLE=1", "NO_COLOR=1"),
+			"TF_CLI_CONFIG_FILE="+rc, "TF_CLI_ARGS=-no-color", "TF_IN_AUTOMATION=1", "TF_INPUT=0", "CHECKPOINT_DISABLE=1"),
 	}, nil
 }
 
@@ -127,17 +127,17 @@ func (w *Workspace) Run(ctx context.Context, args ...string) (string, error) {
 
 // Apply applies without asking.
 func (w *Workspace) Apply(ctx context.Context, extra ...string) (string, error) {
-	return w.Run(ctx, append([]string{"apply", "-auto-approve", "-no-color"}, extra...)...)
+	return w.Run(ctx, append([]string{"apply", "-auto-approve"}, extra...)...)
 }
 
 // Destroy destroys without asking.
 func (w *Workspace) Destroy(ctx context.Context, extra ...string) (string, error) {
-	return w.Run(ctx, append([]string{"destroy", "-auto-approve", "-no-color"}, extra...)...)
+	return w.Run(ctx, append([]string{"destroy", "-auto-approve"}, extra...)...)
 }
 
 // Plan plans and tells whether there is anything to do.
 func (w *Workspace) Plan(ctx context.Context, extra ...string) (changes bool, output string, err error) {
-	output, err = w.Run(ctx, append([]string{"plan", "-no-color", "-detailed-exitcode"}, extra...)...)
+	output, err = w.Run(ctx, append([]string{"plan", "-detailed-exitcode"}, extra...)...)
 	var exit *ExitError
 	if errors.As(err, &exit) && exit.Code == 2 {
 		return true, output, nil

@@ -151,7 +151,7 @@ func TestAccVM_killClone(t *testing.T) {
 		t.Fatalf("a second VM was made beside the unfinished one:\n%s", output)
 	}
 	unfinished := target.One(t, "acc-killed")
-	said(t, output, "unfinished", "import", "destroy")
+	said(t, output, "did not finish", "import", "destroy")
 	said(t, output, strconv.Itoa(unfinished.VMID))
 
 	// One of the two ways out: import it, and the apply finishes it.
@@ -188,7 +188,7 @@ func TestAccVM_killProvider(t *testing.T) {
 	if err == nil {
 		t.Fatalf("a second VM was made beside the unfinished one:\n%s", output)
 	}
-	said(t, output, "unfinished", strconv.Itoa(target.One(t, "acc-crashed").VMID))
+	said(t, output, "did not finish", strconv.Itoa(target.One(t, "acc-crashed").VMID))
 }
 
 // heals applies once more after a failure: exactly one VM is there then, the

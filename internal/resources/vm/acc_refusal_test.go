@@ -95,5 +95,6 @@ func TestAccVM_shrink(t *testing.T) {
 	acctest.Must(t, workspace.Write(plain(target, "acc-shrink", disks(facts.SizeGiB)+"\ntags = [\"too\"]")))
 	planFails(t, workspace, facts.BootDisk, "shr")
 	check()
+	acctest.Must(t, workspace.Write(plain(target, "acc-shrink", disks(facts.SizeGiB+1))))
 	acctest.MustRun(t, workspace, "destroy", "-auto-approve")
 }
