@@ -66,7 +66,7 @@ func refusal(text, value string) error {
 }
 
 // checkFormat checks a value against a format. Names that nobody registered pass.
-func checkFormat(f format, value, path string) error {
+func checkFormat(f format, value, path string, is8 bool) error {
 	keys := f.Keys
 	if keys == nil {
 		keys = propertyFormats[baseFormat(f.Name)]
@@ -74,7 +74,7 @@ func checkFormat(f format, value, path string) error {
 	if keys == nil {
 		return checkNamed(f.Name, value)
 	}
-	parsed, err := parsePropertyAt(keys, value, path)
+	parsed, err := parsePropertyAt(keys, value, path, is8)
 	if err != nil {
 		return err
 	}
@@ -118,6 +118,7 @@ func baseFormat(name string) string { return strings.TrimSuffix(name, suffix8) }
 // settleFormats points a method's versioned formats to those of the version that
 // is played, and pve-qm-ide, the format of a cdrom, to that of the IDE drives.
 func (m *method) settleFormats(is8 bool) {
+	m.is8 = is8
 	props := m.Parameters.Properties
 	for _, p := range props {
 		if is8 && versioned[p.Format.Name] {

@@ -77,10 +77,14 @@ func (a *accessControl) checkUser(id string, now time.Time) error {
 
 // privileges returns what a user or token holds on a path; the value tells
 // whether the privilege propagates further down. A privilege-separated token
-// holds what both it and its user hold.
+// holds what both it and its user hold. The path "" stands for one that PVE cannot
+// make out.
 func (l *Lab) privileges(id, path string) map[string]bool {
 	if id == rootUser {
 		return l.allPrivileges()
+	}
+	if path == "" {
+		return nil
 	}
 	owner, name, isToken := splitTokenID(id)
 	if !isToken {
@@ -209,14 +213,18 @@ func levels(path string) []string {
 
 var cleanPathRE = regexp.MustCompile(`^[[:alnum:].\-_/]+$`)
 
-// normalizePath drops doubled and trailing slashes; ok is false for characters
-// that no path has.
+// normalizePath drops doubled and trailing slashes; a path with characters that
+// none may have becomes "", on which nobody but root holds anything, and ok is
+// false.
 func normalizePath(path string) (string, bool) {
 	if path == "" {
 		return "", false
 	}
 	clean := "/" + strings.Join(splitPath(path), "/")
-	return clean, cleanPathRE.MatchString(clean)
+	if !cleanPathRE.MatchString(clean) {
+		return "", false
+	}
+	return clean, true
 }
 
 // can reports whether the caller holds all privileges on the path.

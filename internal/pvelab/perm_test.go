@@ -140,6 +140,8 @@ func TestCheckExpressions(t *testing.T) {
 		{"any held", [][5]string{{"/storage", "user", "alice@pve", "PVEDatastoreUser", "+"}}, anyOf, map[string]any{"storage": "local"}, ""},
 		{"self", nil, []any{"userid-param", "self"}, map[string]any{"userid": "alice@pve"}, ""},
 		{"not self", nil, []any{"userid-param", "self"}, map[string]any{"userid": "bob@pve"}, "Permission check failed"},
+		{"no user name", nil, []any{"userid-param", "Realm.AllocateUser"}, map[string]any{"userid": "tfuser2"}, "value 'tfuser2' does not look like a valid user name"},
+		{"no path", [][5]string{{"/", "user", "alice@pve", "Administrator", "+"}}, perm("/pool/{poolid}", "Pool.Allocate"), map[string]any{"poolid": "a b"}, "Permission check failed (, Pool.Allocate)"},
 		{"realm", nil, []any{"userid-param", "Realm.AllocateUser"}, map[string]any{"userid": "x@pve"}, "Permission check failed (/access/realm/pve, Realm.AllocateUser)"},
 		{"group", nil, []any{"userid-group", []any{"User.Modify"}, "groups_param", "create"}, map[string]any{"groups": "ops"}, "Permission check failed (/access/groups/ops, User.Modify)"},
 		{"group's member", [][5]string{{"/access/groups/ops", "user", "alice@pve", "PVEUserAdmin", ""}}, []any{"userid-group", []any{"User.Modify"}}, map[string]any{"userid": "bob@pve"}, ""},

@@ -100,6 +100,9 @@ func (pc *permCheck) permModify(path string) error {
 
 func (pc *permCheck) userParam(test string) error {
 	id := pc.value("userid")
+	if err := checkUserID(id); err != nil {
+		return fail("%s", err.Error())
+	}
 	if test == "self" {
 		if pc.call.lab.access.users[id] == nil {
 			return fail("no such user ('%s')", id)

@@ -9,11 +9,11 @@ import (
 // parsePropertyString reads PVE's "key=value,…" by its nested schema. The error
 // carries PVE's text.
 func parsePropertyString(keys map[string]*property, data string) (map[string]string, error) {
-	return parsePropertyAt(keys, data, "")
+	return parsePropertyAt(keys, data, "", false)
 }
 
-func parsePropertyAt(keys map[string]*property, data, path string) (map[string]string, error) {
-	ps := &propertyString{keys: keys, values: map[string]any{}}
+func parsePropertyAt(keys map[string]*property, data, path string, is8 bool) (map[string]string, error) {
+	ps := &propertyString{keys: keys, values: map[string]any{}, is8: is8}
 	for _, part := range strings.Split(data, ",") {
 		if strings.TrimSpace(part) == "" {
 			continue
@@ -22,7 +22,7 @@ func parsePropertyAt(keys map[string]*property, data, path string) (map[string]s
 			return nil, err
 		}
 	}
-	v := &verification{errors: map[string]string{}}
+	v := &verification{errors: map[string]string{}, is8: is8}
 	v.object(path, keys, ps.values, true)
 	if len(v.errors) > 0 {
 		return nil, formatError(v.errors)
@@ -48,6 +48,7 @@ type propertyString struct {
 	keys       map[string]*property
 	values     map[string]any
 	defaultKey string
+	is8        bool
 }
 
 func (ps *propertyString) part(part string) error {
@@ -79,7 +80,7 @@ func (ps *propertyString) pair(key, value string) error {
 			return fmt.Errorf("key '%s' is already defined (via alias)", key)
 		}
 	}
-	ps.values[key] = lenient(p, value)
+	ps.values[key] = ps.lenient(p, value)
 	return nil
 }
 
@@ -99,14 +100,14 @@ func (ps *propertyString) bare(value string) error {
 	if ps.values[ps.defaultKey] != nil {
 		return fmt.Errorf("duplicate key in comma-separated list property: %s", ps.defaultKey)
 	}
-	ps.values[ps.defaultKey] = lenient(ps.keys[ps.defaultKey], value)
+	ps.values[ps.defaultKey] = ps.lenient(ps.keys[ps.defaultKey], value)
 	return nil
 }
 
-// lenient reads the words that property strings accept for a boolean; plain
-// parameters take 0 and 1 only.
-func lenient(p *property, value string) string {
-	if p == nil || p.Type != "boolean" {
+// lenient reads the words that PVE 9's property strings accept for a boolean;
+// plain parameters, and all of PVE 8, take 0 and 1 only.
+func (ps *propertyString) lenient(p *property, value string) string {
+	if ps.is8 || p == nil || p.Type != "boolean" {
 		return value
 	}
 	switch strings.ToLower(value) {

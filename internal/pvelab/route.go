@@ -61,11 +61,16 @@ func newRouter() *router { return &router{root: &pathNode{}} }
 
 // routes registers every endpoint that the lab serves.
 func (l *Lab) routes() {
+	l.handle("GET", "/", apiIndex)
 	l.routeTasks()
 	l.routeAccess()
 	l.routeCluster()
 	l.routeStorage()
 	l.routeQemu()
+}
+
+func apiIndex(*call) (any, error) {
+	return subdirs("subdir", "version", "cluster", "nodes", "storage", "access", "pools"), nil
 }
 
 // handle registers the handler of a method and a path as the schema writes it.
@@ -146,7 +151,9 @@ func Endpoints() []string {
 	l.routes()
 	out := make([]string, 0, len(l.router.routes))
 	for _, r := range l.router.routes {
-		out = append(out, r.method+" "+r.template)
+		if key := r.method + " " + r.template; key != rootIndex {
+			out = append(out, key)
+		}
 	}
 	return out
 }

@@ -26,6 +26,8 @@ type method struct {
 	Protected   int          `json:"protected"`
 	ProxyTo     string       `json:"proxyto"`
 	AllowToken  *int         `json:"allowtoken"`
+	// is8 is set on the methods of PVE 8.
+	is8 bool
 }
 
 // permissions is a method's check: a kind of user, or an expression.
@@ -33,6 +35,9 @@ type permissions struct {
 	User  string `json:"user"`
 	Check []any  `json:"check"`
 }
+
+// rootIndex is the one method that PVE's schema leaves out.
+const rootIndex = "GET /"
 
 // schemas are read once: labs share them.
 var schemas = map[string]func() (*schema, error){
@@ -47,7 +52,10 @@ func readSchema(name string, is8 bool) (*schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("embedded schema: %w", err)
 	}
-	s := &schema{methods: map[string]*method{}}
+	s := &schema{methods: map[string]*method{rootIndex: {
+		Method: "GET", Path: "/", Name: "index", Permissions: &permissions{User: "all"},
+		Parameters: property{Additional: json.RawMessage("0")},
+	}}}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	for dec.More() {
 		m := &method{}

@@ -31,7 +31,7 @@ func TestEveryEndpointIsInASchema(t *testing.T) {
 	served := Endpoints()
 	for _, s := range []*schema{s9, s8} {
 		for e := range s.methods {
-			if !slices.Contains(served, e) {
+			if e != rootIndex && !slices.Contains(served, e) {
 				t.Errorf("%s is in the extract, but not served: %s", e, regenerate)
 			}
 		}

@@ -18,6 +18,8 @@ const (
 // verification collects the errors of one check, by path.
 type verification struct {
 	errors map[string]string
+	// is8 chooses the texts and the strictness of PVE 8.
+	is8 bool
 }
 
 // add notes an error. PVE joins several of one field with a literal backslash
@@ -36,7 +38,7 @@ func (v *verification) add(path, text string) {
 // PVE::JSONSchema does. The error is a badParams.
 func (m *method) verify(raw map[string]any) (params, error) {
 	in := normalise(raw, m.Parameters.Properties)
-	v := &verification{errors: map[string]string{}}
+	v := &verification{errors: map[string]string{}, is8: m.is8}
 	v.object("", m.Parameters.Properties, in, m.Parameters.closed())
 	if len(v.errors) > 0 {
 		return nil, badParams(v.errors)
@@ -114,12 +116,19 @@ func (v *verification) object(path string, props map[string]*property, value map
 			continue
 		}
 		if p.Requires != "" && value[p.Requires] == nil {
-			v.add(join(path, p.Requires), "missing property required by '"+join(path, k)+"'")
+			v.add(join(path, p.Requires), v.requiredBy(join(path, k)))
 		}
 		if value[k] != nil {
 			v.prop(join(path, k), p, value[k])
 		}
 	}
+}
+
+func (v *verification) requiredBy(key string) string {
+	if v.is8 {
+		return "missing property - '" + key + "' requires this property"
+	}
+	return "missing property required by '" + key + "'"
 }
 
 func (v *verification) aliases(path string, props map[string]*property, value map[string]any) {
@@ -233,7 +242,7 @@ func perlRef(value any) string {
 // text checks a scalar beyond its type. A failed format, pattern or length ends
 // the check; bounds and enumeration are both told.
 func (v *verification) text(path string, p *property, value string) {
-	if err := checkFormat(p.Format, value, path); err != nil {
+	if err := checkFormat(p.Format, value, path, v.is8); err != nil {
 		v.add(path, "invalid format - "+err.Error()+"\n")
 		return
 	}

@@ -183,7 +183,7 @@ func TestNamedFormats(t *testing.T) {
 		{"pve-replication-job-id", "99-0", "invalid replication job id '99-0' (guest IDs < 100 are reserved)"},
 	} {
 		got := ""
-		if err := checkFormat(format{Name: tc.format}, tc.value, "x"); err != nil {
+		if err := checkFormat(format{Name: tc.format}, tc.value, "x", false); err != nil {
 			got = err.Error()
 		}
 		if got != tc.text {
@@ -206,5 +206,23 @@ func TestDecodeForm(t *testing.T) {
 	}
 	if string(gotText) != string(wantText) {
 		t.Errorf("got %s", gotText)
+	}
+}
+
+func TestPVE8IsStricter(t *testing.T) {
+	t.Parallel()
+	m := sampleMethod(t)
+	m.settleFormats(true)
+	_, err := m.verify(map[string]any{"vmid": "100", "force": "1", "net0": "virtio,firewall=yes"})
+	var ae *apiError
+	if !errors.As(err, &ae) {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"delete": "missing property - 'force' requires this property",
+		"net0":   "invalid format - format error\nnet0.firewall: type check ('boolean') failed - got 'yes'\n",
+	}
+	if !maps.Equal(ae.params, want) {
+		t.Errorf("got %q", ae.params)
 	}
 }
