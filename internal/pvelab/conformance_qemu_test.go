@@ -6,12 +6,19 @@ import "time"
 // virtual machines.
 func init() {
 	unrecorded["06"] = map[int][]step{
+		107: {justBooted(110)}, 108: {justBooted(110)}, 125: {justBooted(110)}, 128: {justBooted(110)},
 		181: {lockVM(112, "backup")},
 		196: {lockVM(112, "")},
 	}
 	unrecorded["07"] = qemuErrorSteps()
-	unrecorded["08"] = map[int][]step{38: {loseVolume("local:110/vm-110-disk-0.raw")}}
-	unrecorded["10"] = map[int][]step{53: {pause(bootTime)}, 61: {pause(bootTime)}}
+	unrecorded["08"] = map[int][]step{
+		13: {pause(5 * time.Second)},
+		38: {loseVolume("local:110/vm-110-disk-0.raw")},
+	}
+	unrecorded["10"] = map[int][]step{
+		21: {justBooted(110)}, 22: {justBooted(110)}, 23: {justBooted(110)}, 24: {pause(bootTime)},
+		53: {pause(bootTime)}, 61: {pause(bootTime)},
+	}
 	unrecorded["14"] = map[int][]step{1: {createGuest("vmid=130&name=x-130&memory=64")}}
 	unrecorded["15"] = propertySteps()
 	unrecorded["16"] = map[int][]step{
@@ -29,6 +36,12 @@ func init() {
 }
 
 func createGuest(query string) step { return asRoot("POST", "/nodes/pve1/qemu", query) }
+
+// justBooted puts a guest back to the begin of its boot: the recorder was quicker
+// than a busy machine that replays.
+func justBooted(vmid int) step {
+	return func(r *replay) { r.lab.locked(func() { r.lab.guests[vmid].run.booted = r.lab.clock.Now() }) }
+}
 
 // lockVM sets or clears a lock, as "qm set --lock" on the node does.
 func lockVM(vmid int, lock string) step {
