@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -109,10 +110,26 @@ func (k *cloning) clone(ctx context.Context) error {
 	k.c.IDs.began(upid)
 	k.begun = true
 	result, err := k.c.Tasks.Wait(ctx, upid, WaitOptions{Progress: k.spec.Progress})
-	if err == nil && result.Warnings > 0 {
-		k.warnings = append(k.warnings, result.LogTail...)
-	}
+	k.warnings = append(k.warnings, result.warnings()...)
 	return err
+}
+
+// warnings are the lines of the log that tell of a task's warnings, or all of
+// its end if none looks so.
+func (r TaskResult) warnings() []string {
+	if r.Warnings == 0 {
+		return nil
+	}
+	var lines []string
+	for _, line := range r.LogTail {
+		if strings.HasPrefix(line, "WARN") {
+			lines = append(lines, line)
+		}
+	}
+	if lines == nil {
+		return r.LogTail
+	}
+	return lines
 }
 
 // withGrace outlives its parent by callGrace.

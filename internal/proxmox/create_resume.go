@@ -23,9 +23,7 @@ func (c *Client) ResumeClone(ctx context.Context, guest Guest, upid UPID) (Creat
 		}
 		// A task that PVE has forgotten tells nothing; the guest does.
 		errors.As(err, &failed)
-		if result.Warnings > 0 {
-			warnings = result.LogTail
-		}
+		warnings = result.warnings()
 	}
 	s, err := c.settled(ctx, guest, node)
 	if err != nil && ctx.Err() != nil {

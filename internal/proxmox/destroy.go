@@ -110,9 +110,7 @@ func (d *destruction) try(ctx context.Context) error {
 		return err
 	}
 	result, err := d.c.Tasks.Wait(ctx, upid, WaitOptions{Progress: d.o.Progress})
-	if err == nil && result.Warnings > 0 {
-		d.result.Warnings = append(d.result.Warnings, result.LogTail...)
-	}
+	d.result.Warnings = append(d.result.Warnings, result.warnings()...)
 	return err
 }
 
