@@ -24,6 +24,7 @@ func (d *draft) checkSettings() {
 		d.checkAddress(interfaces.AtMapKey(slot).AtName("ipv6"), fields(config)["ipv6"])
 	}
 	d.checkDescription()
+	d.checkWait()
 	d.checkRemovals()
 }
 
@@ -105,6 +106,14 @@ func (d *draft) checkDescription() {
 	longest := proxmox.Marker{UID: proxmox.NewUID(), VMID: framework.MaxVMID, Creating: true}
 	if _, err := proxmox.JoinDescription(textOf(description), longest); err != nil {
 		d.diags.AddAttributeError(at("description"), "The description cannot be used", err.Error())
+	}
+}
+
+// checkWait refuses to wait for an agent that PVE does not talk to.
+func (d *draft) checkWait() {
+	enabled := fields(d.plan.values["agent"])["enabled"]
+	if d.plan.text("wait_for") == waitAgent && isKnown(enabled) && !isTrue(enabled) {
+		d.diags.AddAttributeError(at("wait_for"), "There is no agent to wait for", "agent.enabled is false, so that PVE does not talk to an agent in the VM. Enable it.")
 	}
 }
 

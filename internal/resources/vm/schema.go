@@ -96,7 +96,7 @@ func reportedAttributes() map[string]schema.Attribute {
 		},
 		"devices": schema.MapAttribute{
 			Computed: true, ElementType: types.StringType,
-			MarkdownDescription: "All drives and network devices by slot, as PVE writes them, configured here or not.",
+			MarkdownDescription: "All drives and network devices by slot, as PVE writes them, configured here or not; detached volumes are `unused0` and so on.",
 		},
 		"mac_addresses": schema.MapAttribute{
 			Computed: true, ElementType: types.StringType,

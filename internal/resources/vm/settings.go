@@ -148,6 +148,7 @@ func choice(words ...string) text {
 var (
 	diskSlot    = regexp.MustCompile(`^(scsi|virtio|sata|ide)\d+$`)
 	networkSlot = regexp.MustCompile(`^net(\d+)$`)
+	otherDevice = regexp.MustCompile(`^(efidisk|tpmstate|unused)\d+$`)
 	ipconfigKey = regexp.MustCompile(`^ipconfig(\d+)$`)
 )
 

@@ -130,9 +130,8 @@ var cloudInitGroup = &group{
 			doc: "Whether all packages are upgraded at the first boot. PVE's default is `true`.",
 		},
 		{
-			name: "password_wo_version", source: local,
-			form: integer{},
-			doc:  "Change it to set `password_wo` again.",
+			name: "password_wo_version", source: local, form: integer{}, imported: types.Int64Value(0),
+			doc: "Change it to set `password_wo` again. 0 after an import.",
 		},
 	},
 	writeOnly: map[string]schema.Attribute{

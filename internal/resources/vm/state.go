@@ -117,7 +117,7 @@ func report(state document, config *proxmox.VMConfig, settle bool) {
 	}
 	devices, macs := map[string]attr.Value{}, map[string]attr.Value{}
 	for key, value := range values {
-		if diskSlot.MatchString(key) || networkSlot.MatchString(key) {
+		if diskSlot.MatchString(key) || networkSlot.MatchString(key) || otherDevice.MatchString(key) {
 			devices[key] = types.StringValue(value)
 		}
 		if mac, ok := (nicMAC{}).get(value); ok && networkSlot.MatchString(key) {

@@ -29,6 +29,8 @@ type setting struct {
 	place place
 	// absent is what holds when PVE's configuration does not say; nil is null.
 	absent attr.Value
+	// imported is what a local setting holds after an import; nil is absent.
+	imported attr.Value
 	// source tells whose the value is.
 	source source
 }

@@ -90,8 +90,11 @@ func (r *reader) object(g *group, slotKey string, prior attr.Value) attr.Value {
 
 func (r *reader) setting(s *setting, slotKey string, prior attr.Value) attr.Value {
 	if s.source == local {
-		if isKnown(prior) {
+		switch {
+		case isKnown(prior):
 			return prior
+		case r.purpose == importing && s.imported != nil:
+			return s.imported
 		}
 		return s.none()
 	}
