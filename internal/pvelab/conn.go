@@ -77,7 +77,7 @@ func (e *endpoint) serve(raw net.Conn) {
 func (e *endpoint) exchange(raw, c net.Conn, in *bufio.Reader, keep bool) bool {
 	req, err := http.ReadRequest(in)
 	if err != nil {
-		_ = write(c, spoken(http.StatusBadRequest, "bad request"), "HTTP/1.0", false, false)
+		_ = e.write(c, spoken(http.StatusBadRequest, "bad request"), "HTTP/1.0", false, false)
 		return false
 	}
 	_ = c.SetDeadline(time.Time{})
@@ -94,7 +94,7 @@ func (e *endpoint) exchange(raw, c net.Conn, in *bufio.Reader, keep bool) bool {
 	}
 	keep = keep && !req.Close && !resp.final && resp.status < http.StatusBadRequest
 	squeeze := strings.Contains(req.Header.Get("Accept-Encoding"), "gzip")
-	if err := write(c, resp, req.Proto, keep, squeeze); err != nil {
+	if err := e.write(c, resp, req.Proto, keep, squeeze); err != nil {
 		return false
 	}
 	if resp.fate == fateCut {
@@ -107,14 +107,16 @@ func (e *endpoint) exchange(raw, c net.Conn, in *bufio.Reader, keep bool) bool {
 // compressFrom is the size above which pveproxy compresses.
 const compressFrom = 1024
 
-func write(c net.Conn, r *response, proto string, keep, squeeze bool) error {
+// write sends an answer as pveproxy does; keep and squeeze tell whether the
+// connection stays and whether the client takes gzip.
+func (e *endpoint) write(c net.Conn, r *response, proto string, keep, squeeze bool) error {
 	body := r.body
 	encoding := ""
 	if squeeze && len(body) > compressFrom {
 		body = compress(body)
 		encoding = "gzip"
 	}
-	now := time.Now().UTC().Format(http.TimeFormat)
+	now := e.server.lab.clock.Now().UTC().Format(http.TimeFormat)
 	var b bytes.Buffer
 	reason, _, _ := strings.Cut(r.reason, "\n")
 	if reason == "" {
