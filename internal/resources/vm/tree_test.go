@@ -277,7 +277,7 @@ func TestReaderImports(t *testing.T) {
 			"model": "virtio", "mac_address": "BC:24:11:00:00:01", "bridge": "vmbr0", "vlan": num("20"), "firewall": true, "link_down": false,
 		}},
 		"cloud_init": o{
-			"user": "ops", "upgrade": true, "ssh_keys": list("ssh-ed25519 AAAA+x me", "ssh-rsa BBBB"), "dns": o{"servers": list("10.0.0.1", "10.0.0.2")},
+			"user": "ops", "upgrade": true, "password_wo_version": num("0"), "ssh_keys": list("ssh-ed25519 AAAA+x me", "ssh-rsa BBBB"), "dns": o{"servers": list("10.0.0.1", "10.0.0.2")},
 			"interfaces": o{"net0": o{
 				"ipv4": o{"address": "10.0.0.5/24", "gateway": "10.0.0.1", "method": "static"}, "ipv6": o{"method": "auto"},
 			}},
