@@ -3,6 +3,7 @@ package pvelab
 import (
 	"crypto/sha1"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"net"
@@ -334,11 +335,11 @@ func sshKeyLines(encoded string) []string {
 	return slices.DeleteFunc(strings.Split(plain, "\n"), func(line string) bool { return strings.TrimSpace(line) == "" })
 }
 
-// checkSSHKeys is PVE's validation of public keys, one a line.
+// checkSSHKeys refuses what ssh-keygen cannot read as public keys, one a line.
 func checkSSHKeys(encoded string) error {
 	for _, line := range sshKeyLines(encoded) {
 		fields := strings.Fields(line)
-		if strings.HasPrefix(line, "#") || slices.ContainsFunc(fields, isKeyData) {
+		if strings.HasPrefix(line, "#") || slices.ContainsFunc(fields, func(f string) bool { return isKeyData(f, fields) }) {
 			continue
 		}
 		return fail("SSH public key validation error")
@@ -346,8 +347,20 @@ func checkSSHKeys(encoded string) error {
 	return nil
 }
 
-// isKeyData recognises the base64 of a public key: its own type comes first.
-func isKeyData(field string) bool {
+// isKeyData recognises the base64 of a public key: strings with their lengths
+// before them, of which the first is the type that the line names.
+func isKeyData(field string, line []string) bool {
 	raw, err := base64.StdEncoding.DecodeString(field)
-	return err == nil && len(raw) > 4 && raw[0] == 0
+	if err != nil {
+		return false
+	}
+	var parts []string
+	for len(raw) >= 4 {
+		n := int(binary.BigEndian.Uint32(raw))
+		if raw = raw[4:]; n > len(raw) {
+			return false
+		}
+		parts, raw = append(parts, string(raw[:n])), raw[n:]
+	}
+	return len(raw) == 0 && len(parts) > 1 && slices.Contains(line, parts[0])
 }

@@ -258,3 +258,17 @@ func TestShutdownHoldsTheLockFile(t *testing.T) {
 		t.Error("the task has no log")
 	}
 }
+
+func TestSSHKeysAreRead(t *testing.T) {
+	t.Parallel()
+	const key = "ssh-ed25519%20AAAAC3NzaC1lZDI1NTE5AAAAIEGhmjZRhwJ4XvXtEJ4HZmBHsyr6gvz6Yx4xYtK7sEzk%20me%40x"
+	for keys, ok := range map[string]bool{
+		key: true, key + "%0A": true, key + "%0A%0A" + key: true,
+		"ssh-ed25519%20AAAAC3NzaC1lZDI1NTE5AAAAIEGh%20me": false, "me%40x": false,
+		"ssh-rsa%20AAAAC3NzaC1lZDI1NTE5AAAAIEGhmjZRhwJ4XvXtEJ4HZmBHsyr6gvz6Yx4xYtK7sEzk": false,
+	} {
+		if err := checkSSHKeys(keys); (err == nil) != ok {
+			t.Errorf("%s: %v", keys, err)
+		}
+	}
+}
