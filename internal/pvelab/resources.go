@@ -21,18 +21,19 @@ type broadcast struct {
 	values map[string]any
 }
 
-// statd broadcasts until ctx ends. Everything that /cluster/resources, /nodes
-// and /pools show of a status is as old as the last broadcast.
+// statd broadcasts until ctx ends; the first round is done when it starts.
+// Everything that /cluster/resources, /nodes and /pools show of a status is as
+// old as the last broadcast.
 func (l *Lab) statd(ctx context.Context) {
-	for {
-		l.locked(func() {
-			if !l.statdHangs {
-				l.broadcastAll()
-			}
-		})
-		if l.clock.Sleep(ctx, broadcastEvery) != nil {
-			return
-		}
+	for l.clock.Sleep(ctx, broadcastEvery) == nil {
+		l.locked(l.statdRound)
+	}
+}
+
+// statdRound broadcasts unless pvestatd hangs.
+func (l *Lab) statdRound() {
+	if !l.statdHangs {
+		l.broadcastAll()
 	}
 }
 

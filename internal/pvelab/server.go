@@ -76,6 +76,7 @@ func (s *server) start() error {
 			return errors.Join(err, s.close())
 		}
 	}
+	s.lab.locked(s.lab.statdRound)
 	s.wg.Go(func() { s.lab.statd(s.ctx) })
 	return s.admin.start()
 }
