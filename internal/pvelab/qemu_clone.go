@@ -3,6 +3,7 @@ package pvelab
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"strconv"
 	"strings"
@@ -64,7 +65,7 @@ func (cl *cloning) loadAndCheck() error {
 	if (g.run != nil) != cl.running {
 		return fail("unexpected state change")
 	}
-	cl.source = g.conf
+	cl.source = maps.Clone(g.conf)
 	if cl.snapname != "" {
 		if cl.source, err = g.snapshot(cl.snapname); err != nil {
 			return err

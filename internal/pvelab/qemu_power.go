@@ -244,7 +244,7 @@ func (t *task) powerdown(node string, vmid int, timeout time.Duration, force boo
 		return err
 	}
 	if timeout < 0 {
-		timeout = g.shutdownTimeout()
+		t.lab.locked(func() { timeout = g.shutdownTimeout() })
 	}
 	heard, err := t.requestShutdown(g)
 	if err != nil {
