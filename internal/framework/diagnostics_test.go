@@ -168,6 +168,11 @@ func TestAddError(t *testing.T) {
 			[]string{"locked by another operation"},
 			[]string{"backup", "qm unlock"},
 		},
+		"a lock that nobody lifts": {
+			&proxmox.AbandonedError{VMID: 20007, Node: "pve1", Err: &proxmox.OwnershipError{Standing: proxmox.Stub, VMID: 20007, Node: "pve1"}},
+			[]string{"left it locked"},
+			[]string{"qm unlock 20007", "root on node pve1"},
+		},
 		"anything else": {
 			errors.New("something odd"),
 			[]string{"Cannot clone template 9000"},

@@ -10,7 +10,18 @@ import (
 
 // ownership explains why a guest is left alone.
 func ownership(err error) (explanation, bool) {
-	var refusal *proxmox.OwnershipError
+	var (
+		abandoned *proxmox.AbandonedError
+		refusal   *proxmox.OwnershipError
+	)
+	if errors.As(err, &abandoned) {
+		return explanation{
+			cause: "a task that is no more left it locked",
+			said:  sentence(abandoned.Error()),
+			remedy: fmt.Sprintf("No API token may lift that lock. As root on node %s: `qm unlock %d`, and, if it is a half-made clone that nobody misses, `qm destroy %d`. Then apply again.",
+				abandoned.Node, abandoned.VMID, abandoned.VMID),
+		}, true
+	}
 	if !errors.As(err, &refusal) {
 		return explanation{}, false
 	}

@@ -37,6 +37,23 @@ type Destroyed struct {
 // ErrProtected says that a guest is protected against its destruction.
 var ErrProtected = errors.New("the guest is protected: set protection to off first")
 
+// AbandonedError is a guest whose lock nobody will lift: the task that took it
+// is no more, as when its node restarted in the middle of a clone.
+type AbandonedError struct {
+	VMID int
+	Node string
+	// Err says how the guest was found.
+	Err error
+}
+
+func (e *AbandonedError) Error() string {
+	return fmt.Sprintf("%v; no task works on %s any more, so that its lock stays until \"qm unlock %d\" there",
+		e.Err, nameGuest(e.VMID, "", e.Node), e.VMID)
+}
+
+// Unwrap returns how the guest was found.
+func (e *AbandonedError) Unwrap() error { return e.Err }
+
 // Destroy destroys a guest of ours and its disks, stopping it if it runs. A
 // guest that is gone, at whatever step, is a success, and so is a stranger under
 // its id, which is left alone. It waits for locks as long as the context lives.
@@ -163,7 +180,7 @@ func (d *destruction) settle(ctx context.Context, node string, cause error) (aga
 		return false, fmt.Errorf("%w: %w", err, cause)
 	}
 	if unsettled(s) {
-		return false, fmt.Errorf("%w; no task works on it any more: \"qm unlock %d\" on its node frees it", cause, d.guest.VMID)
+		return false, &AbandonedError{VMID: d.guest.VMID, Node: node, Err: cause}
 	}
 	return true, cause
 }

@@ -19,16 +19,47 @@ import (
 	"time"
 )
 
-// Hand is one operator: an endpoint and the token that signs the calls.
+// Hand is one operator: an endpoint and what signs the calls.
 type Hand struct {
 	endpoint string
-	auth     string
+	headers  map[string]string
 	client   *http.Client
 }
 
 // New returns a hand for an endpoint such as https://pve1:8006. An empty caPEM
 // means the system's roots.
 func New(endpoint, tokenID, tokenSecret string, caPEM []byte) (*Hand, error) {
+	hand, err := anonymous(endpoint, caPEM)
+	if err != nil {
+		return nil, err
+	}
+	hand.headers["Authorization"] = "PVEAPIToken=" + tokenID + "=" + tokenSecret
+
+	return hand, nil
+}
+
+// Login returns a hand that signed in by password. Some things PVE allows to
+// root@pam so signed in and to no token, such as skiplock.
+func Login(ctx context.Context, endpoint, user, password string, caPEM []byte) (*Hand, error) {
+	hand, err := anonymous(endpoint, caPEM)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Ticket string `json:"ticket"`
+		CSRF   string `json:"CSRFPreventionToken"`
+	}
+	credentials := Params{"username": user, "password": password}
+	if err := hand.Call(ctx, http.MethodPost, "/access/ticket", credentials, &answer); err != nil {
+		return nil, err
+	}
+	hand.headers["Cookie"] = "PVEAuthCookie=" + url.QueryEscape(answer.Ticket)
+	hand.headers["CSRFPreventionToken"] = answer.CSRF
+
+	return hand, nil
+}
+
+func anonymous(endpoint string, caPEM []byte) (*Hand, error) {
 	tlsConfig := &tls.Config{MinVersion: tls.VersionTLS12}
 	if len(caPEM) > 0 {
 		tlsConfig.RootCAs = x509.NewCertPool()
@@ -39,7 +70,7 @@ func New(endpoint, tokenID, tokenSecret string, caPEM []byte) (*Hand, error) {
 
 	return &Hand{
 		endpoint: strings.TrimSuffix(endpoint, "/"),
-		auth:     "PVEAPIToken=" + tokenID + "=" + tokenSecret,
+		headers:  map[string]string{},
 		client:   &http.Client{Transport: &http.Transport{TLSClientConfig: tlsConfig}, Timeout: time.Minute},
 	}, nil
 }
@@ -78,7 +109,9 @@ func (h *Hand) Call(ctx context.Context, method, path string, params Params, out
 	if err != nil {
 		return err
 	}
-	request.Header.Set("Authorization", h.auth)
+	for name, value := range h.headers {
+		request.Header.Set(name, value)
+	}
 	if body != nil {
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}

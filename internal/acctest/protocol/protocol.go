@@ -81,31 +81,6 @@ func (s *Server) ReadDataSource(t *testing.T, name string, block Object) (Object
 	return state, read.Diagnostics
 }
 
-// PlanResource plans a resource, from its prior state and the configuration.
-// What the CLI proposes to the provider is given too: the configuration, with
-// prior values where a computed attribute is not configured. A nil is what is
-// not there.
-func (s *Server) PlanResource(t *testing.T, name string, prior, config, proposed Object) (Object, Diagnostics) {
-	t.Helper()
-
-	schema := s.Schemas.ResourceSchemas[name]
-	if schema == nil {
-		t.Fatalf("the provider has no resource %s", name)
-	}
-	as := schema.ValueType()
-	planned, err := s.server.PlanResourceChange(t.Context(), &tfprotov6.PlanResourceChangeRequest{
-		TypeName: name, PriorState: encode(t, as, prior), Config: encode(t, as, config), ProposedNewState: encode(t, as, proposed),
-	})
-	must(t, err)
-	if planned.PlannedState == nil {
-		return nil, planned.Diagnostics
-	}
-	value, err := planned.PlannedState.Unmarshal(as)
-	must(t, err)
-	state, _ := decode(t, value).(Object)
-	return state, planned.Diagnostics
-}
-
 // Errors are the errors among the diagnostics.
 func (d Diagnostics) Errors() Diagnostics {
 	return d.of(tfprotov6.DiagnosticSeverityError)
