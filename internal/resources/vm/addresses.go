@@ -139,7 +139,7 @@ func (f found) into(network attr.Value) attr.Value {
 // complete is [found.into] after an apply: addresses that the plan knew stand.
 func (f found) complete(network, planned attr.Value) attr.Value {
 	filled := entries(f.into(network))
-	return mapAddresses(network, func(slot string, device attr.Value) (attr.Value, attr.Value) {
+	return mapAddresses(network, func(slot string, _ attr.Value) (attr.Value, attr.Value) {
 		known, read := fields(entries(planned)[slot]), fields(filled[slot])
 		return firstKnown(known["ipv4_addresses"], read["ipv4_addresses"]), firstKnown(known["ipv6_addresses"], read["ipv6_addresses"])
 	})

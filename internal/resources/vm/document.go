@@ -9,11 +9,14 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
 // document is a whole resource: its configuration, plan or state.
 type document struct {
 	types map[string]attr.Type
+	// nulls and unknowns are these values of each attribute's type.
+	nulls, unknowns map[string]attr.Value
 	// values is nil for a resource that does not exist.
 	values map[string]attr.Value
 }
@@ -31,11 +34,30 @@ type documentWriter interface {
 func load(ctx context.Context, from documentReader, diags *diag.Diagnostics) document {
 	var object types.Object
 	diags.Append(from.Get(ctx, &object)...)
-	d := document{types: object.AttributeTypes(ctx)}
+	d := newDocument(ctx, object.AttributeTypes(ctx))
 	if !object.IsNull() && !object.IsUnknown() {
 		d.values = object.Attributes()
 	}
 	return d
+}
+
+func newDocument(ctx context.Context, attributes map[string]attr.Type) document {
+	d := document{types: attributes, nulls: map[string]attr.Value{}, unknowns: map[string]attr.Value{}}
+	for name, typ := range attributes {
+		d.nulls[name] = valueOf(ctx, typ, nil)
+		d.unknowns[name] = valueOf(ctx, typ, tftypes.UnknownValue)
+	}
+	return d
+}
+
+// valueOf converts a value that every type has. The types of this provider
+// never fail at it.
+func valueOf(ctx context.Context, typ attr.Type, raw any) attr.Value {
+	value, err := typ.ValueFromTerraform(ctx, tftypes.NewValue(typ.TerraformType(ctx), raw))
+	if err != nil {
+		panic(err)
+	}
+	return value
 }
 
 func (d document) save(ctx context.Context, to documentWriter, diags *diag.Diagnostics) {
@@ -60,7 +82,8 @@ func (d document) object() attr.Value {
 
 // clone is a document whose values can be changed.
 func (d document) clone() document {
-	return document{types: d.types, values: maps.Clone(d.values)}
+	d.values = maps.Clone(d.values)
+	return d
 }
 
 // equal reports whether both documents hold the same values.
@@ -80,11 +103,8 @@ func (d document) integer(name string) int {
 	return int(number.ValueInt64())
 }
 
-// flag is a boolean attribute's value; false when it is null or unknown.
-func (d document) flag(name string) bool {
-	flag, _ := d.values[name].(types.Bool)
-	return flag.ValueBool()
-}
+// provisioned reports whether the guest was finished.
+func (d document) provisioned() bool { return isTrue(d.values["provisioned"]) }
 
 // list are the texts of a set or list attribute.
 func (d document) list(name string) []string { return itemsOf(d.values[name]) }
@@ -98,7 +118,7 @@ func (d document) timeouts() timeouts.Value {
 // setUnknown makes attributes known after apply.
 func (d document) setUnknown(names ...string) {
 	for _, name := range names {
-		d.values[name] = unknownOf(d.types[name])
+		d.values[name] = d.unknowns[name]
 	}
 }
 

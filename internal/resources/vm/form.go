@@ -1,7 +1,6 @@
 package vm
 
 import (
-	"context"
 	"fmt"
 	"net/url"
 	"slices"
@@ -12,13 +11,12 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-framework/types/basetypes"
 
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
 // mode is who may give an attribute its value.
-type mode struct{ required, optional, computed bool }
+type mode struct{ required, optional, computed, secret bool }
 
 // form is the type of a setting, and how PVE spells its values.
 type form interface {
@@ -131,62 +129,41 @@ func bytesOf(value attr.Value) proxmox.Size {
 	return proxmox.Size(number.ValueFloat64() * (1 << 30))
 }
 
-// text is a string; a custom type may know several spellings of one value.
+// text is a string.
 type text struct {
-	custom     basetypes.StringTypable
+	// fold brings a text into the form in which two are compared; nil when they
+	// are compared as they are.
+	fold       func(string) string
 	validators []validator.String
 }
 
 func (f text) attribute(doc string, m mode) schema.Attribute {
 	return schema.StringAttribute{
-		Required: m.required, Optional: m.optional, Computed: m.computed, MarkdownDescription: doc,
-		Validators: f.validators, CustomType: f.custom,
+		Required: m.required, Optional: m.optional, Computed: m.computed, WriteOnly: m.secret, Sensitive: m.secret,
+		MarkdownDescription: doc, Validators: f.validators,
 	}
 }
 
-func (f text) typ() attr.Type {
-	if f.custom != nil {
-		return f.custom
-	}
-	return types.StringType
-}
+func (text) typ() attr.Type      { return types.StringType }
+func (text) null() attr.Value    { return types.StringNull() }
+func (text) unknown() attr.Value { return types.StringUnknown() }
 
-func (f text) of(value types.String) attr.Value {
-	if f.custom == nil {
-		return value
-	}
-	// The custom types of this provider only wrap the string.
-	custom, _ := f.custom.ValueFromString(context.Background(), value)
-	return custom
-}
-
-func (f text) null() attr.Value    { return f.of(types.StringNull()) }
-func (f text) unknown() attr.Value { return f.of(types.StringUnknown()) }
-
-func (f text) parse(text string) (attr.Value, error) {
-	return f.of(types.StringValue(text)), nil
-}
+func (text) parse(text string) (attr.Value, error) { return types.StringValue(text), nil }
 
 func (text) print(value attr.Value) string { return textOf(value) }
 
-func (text) same(a, b attr.Value) bool {
-	spelt, ok := a.(basetypes.StringValuableWithSemanticEquals)
-	other, isText := b.(basetypes.StringValuable)
-	if !ok || !isText {
-		return textOf(a) == textOf(b)
+func (f text) same(a, b attr.Value) bool {
+	left, right := textOf(a), textOf(b)
+	if f.fold != nil {
+		left, right = f.fold(left), f.fold(right)
 	}
-	equal, _ := spelt.StringSemanticEquals(context.Background(), other)
-	return equal
+	return left == right
 }
 
 // textOf is a string value's text, "" for none.
 func textOf(value attr.Value) string {
-	valuable, ok := value.(basetypes.StringValuable)
-	if !ok {
-		return ""
-	}
-	plain, _ := valuable.ToStringValue(context.Background())
-	return plain.ValueString()
+	text, _ := value.(types.String)
+	return text.ValueString()
 }
 
 // textList is an ordered list of strings.

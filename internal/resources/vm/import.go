@@ -3,11 +3,11 @@ package vm
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"strconv"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -50,10 +50,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 		return
 	}
 	state := load(ctx, resp.State, &resp.Diagnostics)
-	state.values = map[string]attr.Value{}
-	for name, typ := range state.types {
-		state.values[name] = nullOf(typ)
-	}
+	state.values = maps.Clone(state.nulls)
 	state.values["vmid"] = types.Int64Value(int64(guest.VMID))
 	state.values["uid"] = types.StringValue(guest.UID)
 	state.values["node"] = types.StringValue(guest.Node)

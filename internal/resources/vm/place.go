@@ -22,7 +22,7 @@ type whole struct{}
 
 func (whole) get(value string) (string, bool)    { return value, value != "" }
 func (whole) put(_, text string) (string, error) { return text, nil }
-func (whole) drop(value string) (string, error)  { return "", nil }
+func (whole) drop(string) (string, error)        { return "", nil }
 
 // prop is a setting that is one property of a property string.
 type prop struct {

@@ -74,16 +74,13 @@ func (d *draft) creates() bool { return !d.state.exists() }
 
 func (d *draft) changes() bool { return d.creates() || !d.plan.equal(d.state) }
 
-func (d *draft) unfinished() bool { return d.state.exists() && !d.state.flag("provisioned") }
+func (d *draft) unfinished() bool { return d.state.exists() && !d.state.provisioned() }
 
 // make fills the plan.
 func (d *draft) make() {
 	d.plan = d.state.clone()
 	if d.creates() {
-		d.plan.values = map[string]attr.Value{}
-		for name, typ := range d.plan.types {
-			d.plan.values[name] = unknownOf(typ)
-		}
+		d.plan.values = maps.Clone(d.plan.unknowns)
 	}
 	d.plan.values["timeouts"] = d.config.values["timeouts"]
 	d.planPlace()
@@ -104,7 +101,7 @@ func (d *draft) make() {
 // from what PVE cannot say: the template, and this provider's own settings.
 // That makes no difference; the next real change records it.
 func (d *draft) onlyImported() bool {
-	return d.imported && d.state.exists() && d.state.flag("provisioned") && d.plan.equal(d.state)
+	return d.imported && d.state.exists() && d.state.provisioned() && d.plan.equal(d.state)
 }
 
 func (d *draft) planTable(keepLocal bool) {
@@ -237,7 +234,7 @@ var liveAttributes = []string{"name", "description", "tags", "on_boot", "stop", 
 // restarts reports whether the update may restart the guest, which is only the
 // case where the plan says so.
 func restarts(plan, state document) bool {
-	if plan.text("reboot") != rebootAuto || state.text("status") != powerRunning || !state.flag("provisioned") || plan.text("power") == powerStopped {
+	if plan.text("reboot") != rebootAuto || state.text("status") != powerRunning || !state.provisioned() || plan.text("power") == powerStopped {
 		return false
 	}
 	return len(state.list("reboot_required")) > 0 || len(restartingAttributes(plan, state)) > 0

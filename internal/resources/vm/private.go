@@ -56,15 +56,13 @@ func (a applied) save(ctx context.Context, to framework.PrivateWriter, diags *di
 	framework.SetPrivate(ctx, to, privateApplied, paths, diags)
 }
 
-func loadTask(ctx context.Context, from framework.PrivateReader, diags *diag.Diagnostics) (proxmox.UPID, bool) {
+// loadTask is the task that makes the guest; zero when none is known.
+func loadTask(ctx context.Context, from framework.PrivateReader, diags *diag.Diagnostics) proxmox.UPID {
 	text, ok := framework.GetPrivate[string](ctx, from, privateTask, diags)
 	if !ok {
-		return proxmox.UPID{}, false
+		return proxmox.UPID{}
 	}
 	upid, err := proxmox.ParseUPID(text)
-	if err != nil {
-		framework.AddWarning(diags, "read the task that made the guest", err)
-		return proxmox.UPID{}, false
-	}
-	return upid, true
+	framework.AddWarning(diags, "read the task that made the guest", err)
+	return upid
 }

@@ -87,10 +87,10 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 		return
 	}
 	j.guest = guestOf(ctx, j.state, req.Private, j.diags)
-	j.first = !j.state.flag("provisioned")
+	j.first = !j.state.provisioned()
 	work := j.change
 	if j.first {
-		j.task, _ = loadTask(ctx, req.Private, j.diags)
+		j.task = loadTask(ctx, req.Private, j.diags)
 		work = j.resume
 	}
 	provisioned := j.within(ctx, timeout, "update "+describe(j.state), work)
@@ -115,7 +115,7 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 
 	options := proxmox.DestroyOptions{Progress: progress(ctx)}
 	options.ShutdownTimeout, options.ForceStop = stopping(state)
-	options.Task, _ = loadTask(ctx, req.Private, &resp.Diagnostics)
+	options.Task = loadTask(ctx, req.Private, &resp.Diagnostics)
 	destroyed, err := client.Destroy(ctx, guestOf(ctx, state, req.Private, &resp.Diagnostics), options)
 	if err != nil {
 		framework.AddError(&resp.Diagnostics, "destroy "+describe(state), err)

@@ -43,7 +43,7 @@ var table = &group{
 		},
 		{
 			name: "description", key: "description", place: whole{},
-			form: text{custom: framework.DescriptionType{}},
+			form: text{fold: withoutTrailingBlanks},
 			doc: "The VM's notes, in Markdown, without the line that marks the guest as this provider's " +
 				"(`terraform-proxmox-uid=…`), which counts towards PVE's 8,192 characters.",
 		},
@@ -139,6 +139,9 @@ var stopGroup = &group{
 		},
 	},
 }
+
+// withoutTrailingBlanks is a description as PVE keeps it.
+func withoutTrailingBlanks(text string) string { return strings.TrimRight(text, " \t\r\n") }
 
 // choice is one of some words.
 func choice(words ...string) text {

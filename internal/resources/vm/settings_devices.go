@@ -1,12 +1,13 @@
 package vm
 
 import (
+	"strings"
+
 	"github.com/hashicorp/terraform-plugin-framework-validators/float64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
-	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -79,7 +80,7 @@ var networkGroup = &group{
 		},
 		{
 			name: "mac_address", place: nicMAC{},
-			form: text{custom: framework.MACAddressType{}, validators: []validator.String{framework.MAC()}},
+			form: text{fold: strings.ToUpper, validators: []validator.String{framework.MAC()}},
 			doc:  "The address. PVE gives each new device one.",
 		},
 		{
@@ -130,15 +131,13 @@ var cloudInitGroup = &group{
 			doc: "Whether all packages are upgraded at the first boot. PVE's default is `true`.",
 		},
 		{
+			name: "password_wo", source: secret,
+			form: text{validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
+			doc:  "The user's password, write-only: it is in no state and no plan. It is set when the VM is made and when `password_wo_version` changes.",
+		},
+		{
 			name: "password_wo_version", source: local, form: integer{}, imported: types.Int64Value(0),
 			doc: "Change it to set `password_wo` again. 0 after an import.",
-		},
-	},
-	writeOnly: map[string]schema.Attribute{
-		"password_wo": schema.StringAttribute{
-			Optional: true, WriteOnly: true, Sensitive: true,
-			MarkdownDescription: "The user's password, write-only: it is in no state and no plan. It is set when the VM is made and when `password_wo_version` changes.",
-			Validators:          []validator.String{stringvalidator.LengthAtLeast(1)},
 		},
 	},
 	groups: []*group{

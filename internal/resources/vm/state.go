@@ -39,7 +39,7 @@ func (j *job) save(ctx context.Context, provisioned bool, to *tfsdk.State, ident
 	}
 	for name, value := range state.values {
 		if value.IsUnknown() {
-			state.values[name] = nullOf(state.types[name])
+			state.values[name] = state.nulls[name]
 		}
 	}
 	framework.AddWarning(j.diags, "read all of "+describe(state), r.err())

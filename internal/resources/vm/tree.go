@@ -1,9 +1,6 @@
 package vm
 
 import (
-	"context"
-	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
@@ -12,7 +9,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
-	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
 // setting is one attribute: its schema, and where and how PVE keeps it. The
@@ -51,6 +47,9 @@ const (
 	local
 	// reported settings are found out at refresh and cannot be configured.
 	reported
+	// secret settings are write-only: no plan and no state holds them, and what
+	// PVE has cannot be read.
+	secret
 )
 
 // group is an object of settings or, with slots, a map of such objects.
@@ -64,8 +63,6 @@ type group struct {
 	optional bool
 	settings []setting
 	groups   []*group
-	// writeOnly are attributes that no plan and no state holds.
-	writeOnly map[string]schema.Attribute
 	// arrange adapts a planned object whose settings depend on each other.
 	arrange func(config, planned map[string]attr.Value)
 }
@@ -99,14 +96,12 @@ func (s *setting) keyIn(slotKey string) string {
 
 // attribute is the setting's schema.
 func (s *setting) attribute() schema.Attribute {
-	mode := mode{optional: true, computed: true}
-	switch s.source {
-	case required:
-		mode.computed, mode.optional, mode.required = false, false, true
-	case reported:
-		mode.optional = false
-	}
-	return s.form.attribute(s.doc, mode)
+	return s.form.attribute(s.doc, mode{
+		required: s.source == required,
+		optional: s.source != required && s.source != reported,
+		computed: s.source != required && s.source != secret,
+		secret:   s.source == secret,
+	})
 }
 
 // objectType is the type of the group's object, or of one slot's.
@@ -117,9 +112,6 @@ func (g *group) objectType() types.ObjectType {
 	}
 	for _, sub := range g.groups {
 		attributes[sub.name] = sub.typ()
-	}
-	for name, attribute := range g.writeOnly {
-		attributes[name] = attribute.GetType()
 	}
 	return types.ObjectType{AttrTypes: attributes}
 }
@@ -141,7 +133,6 @@ func (g *group) attributes() map[string]schema.Attribute {
 	for _, sub := range g.groups {
 		attributes[sub.name] = sub.attribute()
 	}
-	maps.Copy(attributes, g.writeOnly)
 	return attributes
 }
 
@@ -163,10 +154,10 @@ func (g *group) attribute() schema.Attribute {
 // children: what is in force, configured or not.
 func (g *group) effective(name, doc string) *group {
 	copied := *g
-	copied.name, copied.doc, copied.optional, copied.writeOnly = name, doc, false, nil
+	copied.name, copied.doc, copied.optional = name, doc, false
 	copied.settings = nil
 	for _, s := range g.settings {
-		if s.source == local {
+		if s.source == local || s.source == secret {
 			continue
 		}
 		s.source = reported
@@ -287,11 +278,6 @@ func (g *group) walkObject(at path.Path, value attr.Value, visit func(path.Path)
 			visit(at.AtName(s.name))
 		}
 	}
-	for name := range g.writeOnly {
-		if !isNull(attributes[name]) {
-			visit(at.AtName(name))
-		}
-	}
 	for _, sub := range g.groups {
 		if content, ok := attributes[sub.name]; ok {
 			sub.walk(at.AtName(sub.name), content, visit)
@@ -299,34 +285,7 @@ func (g *group) walkObject(at path.Path, value attr.Value, visit func(path.Path)
 	}
 }
 
-// sub finds a group by its name. The table is fixed, so a wrong name is a bug.
-func (g *group) sub(name string) *group {
-	for _, sub := range g.groups {
-		if sub.name == name {
-			return sub
-		}
-	}
-	panic(fmt.Sprintf("group %q has no group %q", g.name, name))
-}
-
 // unknownObject is one object of the group known after apply.
 func unknownObject(g *group) attr.Value {
 	return types.ObjectUnknown(g.objectType().AttrTypes)
-}
-
-// nullOf is the null value of a type.
-func nullOf(typ attr.Type) attr.Value { return valueOf(typ, nil) }
-
-// unknownOf is the value of a type that is known after apply.
-func unknownOf(typ attr.Type) attr.Value { return valueOf(typ, tftypes.UnknownValue) }
-
-// valueOf converts a value that every type has. The types of this provider
-// never fail at it.
-func valueOf(typ attr.Type, raw any) attr.Value {
-	ctx := context.Background()
-	value, err := typ.ValueFromTerraform(ctx, tftypes.NewValue(typ.TerraformType(ctx), raw))
-	if err != nil {
-		panic(err)
-	}
-	return value
 }

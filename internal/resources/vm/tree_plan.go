@@ -67,9 +67,6 @@ func (p planner) object(g *group, at path.Path, config, state attr.Value) attr.V
 	for _, sub := range g.groups {
 		planned[sub.name] = p.group(sub, at.AtName(sub.name), given[sub.name], held[sub.name])
 	}
-	for name, attribute := range g.writeOnly {
-		planned[name] = nullOf(attribute.GetType())
-	}
 	if g.arrange != nil {
 		g.arrange(given, planned)
 	}
@@ -78,6 +75,8 @@ func (p planner) object(g *group, at path.Path, config, state attr.Value) attr.V
 
 func (p planner) setting(s *setting, at path.Path, config, state attr.Value) attr.Value {
 	switch {
+	case s.source == secret:
+		return s.form.null()
 	case s.source == local && p.keepLocal && isKnown(state):
 		return state
 	case !isNull(config) && config.IsUnknown():

@@ -82,13 +82,13 @@ func (r *reader) object(g *group, slotKey string, prior attr.Value) attr.Value {
 	for _, sub := range g.groups {
 		read[sub.name] = r.group(sub, slotKey, held[sub.name])
 	}
-	for name, attribute := range g.writeOnly {
-		read[name] = nullOf(attribute.GetType())
-	}
 	return g.object(read)
 }
 
 func (r *reader) setting(s *setting, slotKey string, prior attr.Value) attr.Value {
+	if s.source == secret {
+		return s.form.null()
+	}
 	if s.source == local {
 		switch {
 		case isKnown(prior):

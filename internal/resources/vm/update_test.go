@@ -23,7 +23,7 @@ func documentOf(t *testing.T, values o) document {
 	if !ok {
 		t.Fatal("the schema is no object")
 	}
-	d := document{types: object.AttrTypes}
+	d := newDocument(t.Context(), object.AttrTypes)
 	if values != nil {
 		d.values = value(t, object, values).(types.Object).Attributes()
 	}

@@ -14,7 +14,7 @@ func (wholeMiB) Description(context.Context) string { return "must be whole MiB"
 
 func (v wholeMiB) MarkdownDescription(ctx context.Context) string { return v.Description(ctx) }
 
-func (v wholeMiB) ValidateFloat64(ctx context.Context, req validator.Float64Request, resp *validator.Float64Response) {
+func (wholeMiB) ValidateFloat64(_ context.Context, req validator.Float64Request, resp *validator.Float64Response) {
 	if req.ConfigValue.IsNull() || req.ConfigValue.IsUnknown() {
 		return
 	}
