@@ -34,6 +34,7 @@ func newAdmin(l *Lab) *admin {
 	mux.HandleFunc("DELETE /faults", a.clearFaults)
 	mux.HandleFunc("PUT /nodes/{node}", a.setNode)
 	mux.HandleFunc("PUT /storages/{storage}", a.setStorage)
+	mux.HandleFunc("PUT /guests/{id}", a.setGuest)
 	mux.HandleFunc("PUT /clock", a.setClock)
 	mux.HandleFunc("POST /expire-tickets", a.expireTickets)
 	a.http = &http.Server{Handler: a.guarded(mux), ReadHeaderTimeout: idleTimeout}
@@ -134,11 +135,11 @@ func decodeStrict(r *http.Request, into any) error {
 	return dec.Decode(into)
 }
 
-// numbered runs an action with the fault's number in the path.
+// numbered runs an action with the number in the path, of a fault or a guest.
 func numbered(w http.ResponseWriter, r *http.Request, act func(id int)) {
 	id, err := strconv.Atoi(r.PathValue("id"))
 	if err != nil {
-		reply(w, nil, fmt.Errorf("fault number: %w", err))
+		reply(w, nil, fmt.Errorf("number in the path: %w", err))
 		return
 	}
 	act(id)
@@ -189,6 +190,23 @@ func (a *admin) setStorage(w http.ResponseWriter, r *http.Request) {
 		a.lab.faults.FillStorage(r.PathValue("storage"), body.Full)
 	}
 	reply(w, map[string]bool{"full": body.Full}, err)
+}
+
+func (a *admin) setGuest(w http.ResponseWriter, r *http.Request) {
+	numbered(w, r, func(vmid int) {
+		body := struct {
+			IgnoreShutdown *bool `json:"ignore_shutdown"`
+			MuteAgent      *bool `json:"mute_agent"`
+		}{}
+		err := decodeStrict(r, &body)
+		if err == nil && body.IgnoreShutdown != nil {
+			a.lab.faults.IgnoreShutdown(vmid, *body.IgnoreShutdown)
+		}
+		if err == nil && body.MuteAgent != nil {
+			a.lab.faults.MuteAgent(vmid, *body.MuteAgent)
+		}
+		reply(w, body, err)
+	})
 }
 
 func (a *admin) setClock(w http.ResponseWriter, r *http.Request) {

@@ -179,6 +179,14 @@ func TestAdminEndpoint(t *testing.T) {
 	if requests["GET /nodes/{node}/tasks"] != 1.0 || counts["total"] != 2.0 {
 		t.Errorf("counters: %v", counts)
 	}
+	if status, _ := adminCall(t, l, "PUT", "/guests/100", l.AdminToken(), map[string]any{"mute_agent": true}); status != http.StatusOK {
+		t.Errorf("a mute agent: %d", status)
+	}
+	l.locked(func() {
+		if !l.mute[100] || l.deaf[100] {
+			t.Errorf("mute %v, deaf %v", l.mute[100], l.deaf[100])
+		}
+	})
 	if a := c.call("GET", "/pvelab/counters", nil); a.status != 501 {
 		t.Errorf("the API knows the lab's own paths: %d", a.status)
 	}

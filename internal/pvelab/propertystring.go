@@ -80,7 +80,7 @@ func (ps *propertyString) pair(key, value string) error {
 			return fmt.Errorf("key '%s' is already defined (via alias)", key)
 		}
 	}
-	ps.values[key] = ps.lenient(p, value)
+	ps.values[key] = lenient(p, value)
 	return nil
 }
 
@@ -100,14 +100,17 @@ func (ps *propertyString) bare(value string) error {
 	if ps.values[ps.defaultKey] != nil {
 		return fmt.Errorf("duplicate key in comma-separated list property: %s", ps.defaultKey)
 	}
-	ps.values[ps.defaultKey] = ps.lenient(ps.keys[ps.defaultKey], value)
+	if !ps.is8 {
+		value = lenient(ps.keys[ps.defaultKey], value)
+	}
+	ps.values[ps.defaultKey] = value
 	return nil
 }
 
-// lenient reads the words that PVE 9's property strings accept for a boolean;
-// plain parameters, and all of PVE 8, take 0 and 1 only.
-func (ps *propertyString) lenient(p *property, value string) string {
-	if ps.is8 || p == nil || p.Type != "boolean" {
+// lenient reads the words that property strings accept for a boolean, PVE 8 only
+// after a key; plain parameters take 0 and 1 only.
+func lenient(p *property, value string) string {
+	if p == nil || p.Type != "boolean" {
 		return value
 	}
 	switch strings.ToLower(value) {

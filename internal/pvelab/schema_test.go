@@ -1,12 +1,6 @@
 package pvelab
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 )
@@ -77,65 +71,4 @@ func eachFormat(p *property, see func(name string)) {
 	if p.Items != nil {
 		eachFormat(p.Items, see)
 	}
-}
-
-// TestExtractIsCurrent holds the embedded extract against PVE's whole schema.
-func TestExtractIsCurrent(t *testing.T) {
-	t.Parallel()
-	for version, major := range map[string]string{"9.2": "9", "8.4": "8"} {
-		source := filepath.Join("..", "..", "..", "shared", "pve", "schema-"+major+".json")
-		raw, err := os.ReadFile(source)
-		if errors.Is(err, fs.ErrNotExist) {
-			t.Skipf("%s is absent", source)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		var all []map[string]json.RawMessage
-		if err := json.Unmarshal(raw, &all); err != nil {
-			t.Fatal(err)
-		}
-		extract, err := schemaFiles.ReadFile("schema/" + major + ".jsonl")
-		if err != nil {
-			t.Fatal(err)
-		}
-		compareExtract(t, version, all, extract)
-	}
-}
-
-func compareExtract(t *testing.T, version string, all []map[string]json.RawMessage, extract []byte) {
-	t.Helper()
-	genuine := map[string]map[string]json.RawMessage{}
-	for _, m := range all {
-		genuine[string(m["method"])+string(m["path"])] = m
-	}
-	for _, line := range bytes.Split(bytes.TrimSpace(extract), []byte("\n")) {
-		var m map[string]json.RawMessage
-		if err := json.Unmarshal(line, &m); err != nil {
-			t.Fatal(err)
-		}
-		want := genuine[string(m["method"])+string(m["path"])]
-		for k, v := range m {
-			if !sameJSON(t, v, want[k]) {
-				t.Errorf("%s %s %s: %s differs: %s", version, m["method"], m["path"], k, regenerate)
-			}
-		}
-	}
-}
-
-func sameJSON(t *testing.T, a, b json.RawMessage) bool {
-	t.Helper()
-	var x, y any
-	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
-		return false
-	}
-	left, err := json.Marshal(x)
-	if err != nil {
-		t.Fatal(err)
-	}
-	right, err := json.Marshal(y)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bytes.Equal(left, right)
 }

@@ -45,12 +45,12 @@ func (e *endpoint) readUpload(req *http.Request) (map[string]any, *upload, *resp
 	if resp != nil {
 		return nil, nil, resp
 	}
-	end := regexp.MustCompile(`(?s)^(.*?)(?:\r?\n)?--` + boundary + `--`).FindSubmatch(p.rest)
-	if end == nil || name == "" {
+	content, _, ended := bytes.Cut(p.rest, []byte("--"+args["boundary"]+"--"))
+	if !ended || name == "" {
 		return nil, nil, died("upload failed" + e.server.lab.perlLine(lineUploadFailed))
 	}
 	p.params["filename"] = name
-	return p.params, &upload{filename: name, content: bytes.Clone(end[1])}, nil
+	return p.params, &upload{filename: name, content: withoutNewline(content)}, nil
 }
 
 // perlLine is where PVE's HTTP server died, which is part of some texts.
@@ -80,8 +80,18 @@ func died(text string) *response {
 	return &response{status: http.StatusInternalServerError, reason: first, body: []byte(text + "\n")}
 }
 
+// withoutNewline drops the newline that belongs to the boundary.
+func withoutNewline(content []byte) []byte {
+	return bytes.Clone(bytes.TrimSuffix(bytes.TrimSuffix(content, []byte("\n")), []byte("\r")))
+}
+
+// headSize is how much of the body the form's fields are looked for in.
+const headSize = 64 << 10
+
+func (p *uploadParser) head() []byte { return p.rest[:min(len(p.rest), headSize)] }
+
 func (p *uploadParser) fields() *response {
-	if at := regexp.MustCompile(p.delim).FindIndex(p.rest); at != nil {
+	if at := regexp.MustCompile(p.delim).FindIndex(p.head()); at != nil {
 		p.rest = p.rest[at[0]:]
 	}
 	for _, name := range []string{"content", "checksum-algorithm", "checksum"} {
@@ -95,7 +105,7 @@ func (p *uploadParser) fields() *response {
 // field takes one form field off the front; what comes before it is lost.
 func (p *uploadParser) field(name string) *response {
 	re := regexp.MustCompile(`(?s)^` + p.delim + `.*?Content-Disposition: (.*?); name="` + name + `"(.*?` + p.delim + `)`)
-	m := re.FindSubmatchIndex(p.rest)
+	m := re.FindSubmatchIndex(p.head())
 	if m == nil {
 		return nil
 	}
@@ -103,7 +113,7 @@ func (p *uploadParser) field(name string) *response {
 		return resp
 	}
 	p.rest = afterHeaders(p.rest[m[4]:])
-	at := regexp.MustCompile(p.delim).FindIndex(p.rest)
+	at := regexp.MustCompile(p.delim).FindIndex(p.head())
 	if at == nil {
 		return nil
 	}
@@ -114,7 +124,7 @@ func (p *uploadParser) field(name string) *response {
 
 func (p *uploadParser) file() (string, *response) {
 	re := regexp.MustCompile(`(?s)^` + p.delim + `Content-Disposition: (.*?); name="(.*?)"; filename="([^"]+)"`)
-	m := re.FindSubmatch(p.rest)
+	m := re.FindSubmatch(p.head())
 	if m == nil {
 		return "", nil
 	}
@@ -140,7 +150,7 @@ var blankLineRE = regexp.MustCompile(`(?:\r?\n){2}`)
 
 // afterHeaders drops the headers of a part.
 func afterHeaders(b []byte) []byte {
-	if at := blankLineRE.FindIndex(b); at != nil {
+	if at := blankLineRE.FindIndex(b[:min(len(b), headSize)]); at != nil {
 		return b[at[1]:]
 	}
 	return b

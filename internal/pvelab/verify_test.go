@@ -29,6 +29,7 @@ const sample = `{"method":"PUT","path":"/x","parameters":{"additionalProperties"
 		"bridge":{"type":"string","format":"pve-bridge-id","optional":1},
 		"tag":{"type":"integer","minimum":1,"maximum":4094,"optional":1},
 		"firewall":{"type":"boolean","optional":1}}},
+	"agent":{"type":"string","optional":1,"format":{"enabled":{"type":"boolean","default_key":1}}},
 	"scsi[n]":{"type":"string","optional":1,"format":{
 		"file":{"type":"string","default_key":1,"format":"pve-volume-id-or-qm-path"},
 		"volume":{"alias":"file"},
@@ -116,7 +117,7 @@ func TestVerifyAccepts(t *testing.T) {
 	p, err := sampleMethod(t).verify(map[string]any{
 		"vmid": "100", "onboot": true, "delete": []any{"net1", "scsi1"}, "command": "ls",
 		"email": "", "net31": "virtio=BC:24:11:00:00:01,bridge=vmbr0,firewall=on", "scsi30": "volume=local:1",
-		"ratio": ".5", "digest": "äääää",
+		"ratio": ".5", "agent": "yes", "digest": "äääää",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -213,14 +214,14 @@ func TestPVE8IsStricter(t *testing.T) {
 	t.Parallel()
 	m := sampleMethod(t)
 	m.settleFormats(true)
-	_, err := m.verify(map[string]any{"vmid": "100", "force": "1", "net0": "virtio,firewall=yes"})
+	_, err := m.verify(map[string]any{"vmid": "100", "force": "1", "agent": "yes", "net0": "virtio,firewall=yes"})
 	var ae *apiError
 	if !errors.As(err, &ae) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
 		"delete": "missing property - 'force' requires this property",
-		"net0":   "invalid format - format error\nnet0.firewall: type check ('boolean') failed - got 'yes'\n",
+		"agent":  "invalid format - format error\nagent.enabled: type check ('boolean') failed - got 'yes'\n",
 	}
 	if !maps.Equal(ae.params, want) {
 		t.Errorf("got %q", ae.params)
