@@ -80,28 +80,13 @@ const rangeRemedy = "Guests are only made, changed and destroyed inside a range 
 // RequireNode returns the node that a resource names, else the provider's
 // default, and adds an error at the attribute when there is neither.
 func (d *ProviderData) RequireNode(configured string, at path.Path, diags *diag.Diagnostics) string {
-	return required(configured, d.Defaults.Node, "node", "PROXMOX_NODE", at, diags)
-}
-
-// RequireStorage is [ProviderData.RequireNode] for storages.
-func (d *ProviderData) RequireStorage(configured string, at path.Path, diags *diag.Diagnostics) string {
-	return required(configured, d.Defaults.Storage, "storage", "PROXMOX_STORAGE", at, diags)
-}
-
-// RequireBridge is [ProviderData.RequireNode] for bridges.
-func (d *ProviderData) RequireBridge(configured string, at path.Path, diags *diag.Diagnostics) string {
-	return required(configured, d.Defaults.Bridge, "bridge", "PROXMOX_BRIDGE", at, diags)
-}
-
-func required(configured, fallback, what, env string, at path.Path, diags *diag.Diagnostics) string {
 	if configured != "" {
 		return configured
 	}
-	if fallback == "" {
-		diags.AddAttributeError(at, "No "+what+" is configured",
-			fmt.Sprintf("Set it here, or for the whole provider as defaults.%s or %s.", what, env))
+	if d.Defaults.Node == "" {
+		diags.AddAttributeError(at, "No node is configured", "Set it here, or for the whole provider as defaults.node or PROXMOX_NODE.")
 	}
-	return fallback
+	return d.Defaults.Node
 }
 
 // client returns the client, or adds an error that says why there is none.

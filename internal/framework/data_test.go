@@ -56,17 +56,19 @@ func TestRequire(t *testing.T) {
 		t.Errorf("a configured range is refused: %v", diags)
 	}
 
-	data.RequireStorage("", path.Root("storage"), &diags)
-	data.RequireBridge("", path.Root("bridge"), &diags)
-	if (&framework.ProviderData{}).RequireVMIDRange(&diags) {
+	bare := framework.ProviderData{}
+	if node := bare.RequireNode("", path.Root("node"), &diags); node != "" {
+		t.Errorf("the node is %q though none is configured", node)
+	}
+	if bare.RequireVMIDRange(&diags) {
 		t.Error("a range is there though none is configured")
 	}
 	var texts []string
 	for _, d := range diags {
 		texts = append(texts, d.Detail())
 	}
-	holds(t, "details", strings.Join(texts, "\n"), []string{"PROXMOX_STORAGE", "PROXMOX_BRIDGE", "PROXMOX_VMID_RANGE"})
-	if diags.ErrorsCount() != 3 {
-		t.Errorf("got %d errors, want 3", diags.ErrorsCount())
+	holds(t, "details", strings.Join(texts, "\n"), []string{"PROXMOX_NODE", "PROXMOX_VMID_RANGE"})
+	if diags.ErrorsCount() != 2 {
+		t.Errorf("got %d errors, want 2", diags.ErrorsCount())
 	}
 }

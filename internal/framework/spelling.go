@@ -25,31 +25,6 @@ type MACAddress = String[macSpelling]
 // MACAddressType is the custom type of attributes that hold a [MACAddress].
 type MACAddressType = StringType[macSpelling]
 
-// NewDescription returns a known description.
-func NewDescription(text string) Description {
-	return Description{basetypes.NewStringValue(text)}
-}
-
-// NewDescriptionNull returns the absence of a description.
-func NewDescriptionNull() Description {
-	return Description{basetypes.NewStringNull()}
-}
-
-// NewMACAddress returns a known address.
-func NewMACAddress(address string) MACAddress {
-	return MACAddress{basetypes.NewStringValue(address)}
-}
-
-// NewMACAddressNull returns the absence of an address.
-func NewMACAddressNull() MACAddress {
-	return MACAddress{basetypes.NewStringNull()}
-}
-
-// NewMACAddressUnknown returns an address that is known after apply.
-func NewMACAddressUnknown() MACAddress {
-	return MACAddress{basetypes.NewStringUnknown()}
-}
-
 // spelling tells when two strings mean one thing: when their normal forms are
 // the same.
 type spelling interface {

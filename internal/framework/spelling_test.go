@@ -18,14 +18,14 @@ func TestSpelling(t *testing.T) {
 		other basetypes.StringValuable
 		same  bool
 	}{
-		"MAC in another case":      {framework.NewMACAddress("bc:24:11:00:00:0a"), framework.NewMACAddress("BC:24:11:00:00:0A"), true},
-		"another MAC":              {framework.NewMACAddress("bc:24:11:00:00:0a"), framework.NewMACAddress("BC:24:11:00:00:0B"), false},
-		"description with newline": {framework.NewDescription("text"), framework.NewDescription("text\n"), true},
-		"description with blanks":  {framework.NewDescription("text \t\r\n"), framework.NewDescription("text"), true},
+		"MAC in another case":      {mac("bc:24:11:00:00:0a"), mac("BC:24:11:00:00:0A"), true},
+		"another MAC":              {mac("bc:24:11:00:00:0a"), mac("BC:24:11:00:00:0B"), false},
+		"description with newline": {description("text"), description("text\n"), true},
+		"description with blanks":  {description("text \t\r\n"), description("text"), true},
 		"description that begins with blanks": {
-			framework.NewDescription("  text"), framework.NewDescription("text"), false,
+			description("  text"), description("text"), false,
 		},
-		"description in another case": {framework.NewDescription("text"), framework.NewDescription("Text"), false},
+		"description in another case": {description("text"), description("Text"), false},
 	} {
 		same, diags := test.value.StringSemanticEquals(t.Context(), test.other)
 		if diags.HasError() || same != test.same {
@@ -38,10 +38,10 @@ func TestSpellingConverts(t *testing.T) {
 	t.Parallel()
 
 	value, err := framework.MACAddressType{}.ValueFromTerraform(t.Context(), tftypes.NewValue(tftypes.String, "BC:24:11:00:00:01"))
-	if err != nil || !value.Equal(framework.NewMACAddress("BC:24:11:00:00:01")) {
+	if err != nil || !value.Equal(mac("BC:24:11:00:00:01")) {
 		t.Errorf("got %v (%v)", value, err)
 	}
-	if value.Equal(types.StringValue("BC:24:11:00:00:01")) || value.Equal(framework.NewDescription("BC:24:11:00:00:01")) {
+	if value.Equal(types.StringValue("BC:24:11:00:00:01")) || value.Equal(description("BC:24:11:00:00:01")) {
 		t.Error("values of other types are equal to a MAC address")
 	}
 	if !value.Type(t.Context()).Equal(framework.MACAddressType{}) || value.Type(t.Context()).Equal(framework.DescriptionType{}) {
@@ -50,4 +50,12 @@ func TestSpellingConverts(t *testing.T) {
 	if _, err := (framework.MACAddressType{}).ValueFromTerraform(t.Context(), tftypes.NewValue(tftypes.Bool, true)); err == nil {
 		t.Error("a bool converts to a MAC address")
 	}
+}
+
+func mac(address string) framework.MACAddress {
+	return framework.MACAddress{StringValue: types.StringValue(address)}
+}
+
+func description(text string) framework.Description {
+	return framework.Description{StringValue: types.StringValue(text)}
 }

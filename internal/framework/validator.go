@@ -59,12 +59,6 @@ func DiskSlot() validator.String {
 	return matching("a disk's slot: scsi0 to scsi30, virtio0 to virtio15, sata0 to sata5 or ide0 to ide3", diskSlot.MatchString)
 }
 
-// CDROMSlot accepts the slots that can hold a CD-ROM drive. VirtIO block
-// devices cannot.
-func CDROMSlot() validator.String {
-	return matching("a CD-ROM drive's slot: ide0 to ide3, sata0 to sata5 or scsi0 to scsi30", cdromSlot.MatchString)
-}
-
 // NetworkSlot accepts the slots of network interfaces, net0–31.
 func NetworkSlot() validator.String {
 	return matching("a network interface's slot: net0 to net31", networkSlot.MatchString)
@@ -134,17 +128,11 @@ var (
 	storageName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]*[A-Za-z0-9]$`)
 	poolName    = regexp.MustCompile(`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+){0,2}$`)
 	tag         = regexp.MustCompile(`^[a-z0-9_][a-z0-9_.+-]*$`)
-	diskSlot    = regexp.MustCompile(`^(` + scsiSlot + `|virtio([0-9]|1[0-5])|` + sataSlot + `|` + ideSlot + `)$`)
-	cdromSlot   = regexp.MustCompile(`^(` + scsiSlot + `|` + sataSlot + `|` + ideSlot + `)$`)
+	diskSlot    = regexp.MustCompile(`^(scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5])|sata[0-5]|ide[0-3])$`)
 	networkSlot = regexp.MustCompile(`^net([0-9]|[12][0-9]|3[01])$`)
 )
 
-const (
-	dnsLabel = `[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?`
-	scsiSlot = `scsi([0-9]|[12][0-9]|30)`
-	sataSlot = `sata[0-5]`
-	ideSlot  = `ide[0-3]`
-)
+const dnsLabel = `[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?`
 
 // matching returns a validator of strings that accepts what the function does.
 func matching(want string, accepts func(string) bool) validator.String {

@@ -38,7 +38,6 @@ func TestValidators(t *testing.T) {
 			[]string{"scsi0", "scsi30", "virtio0", "virtio15", "sata5", "ide3"},
 			[]string{"scsi31", "scsi", "scsi01", "virtio16", "sata6", "ide4", "net0", "scsi0 "},
 		},
-		"CDROMSlot":   {framework.CDROMSlot(), []string{"ide2", "sata0", "scsi5"}, []string{"virtio0", "ide4"}},
 		"NetworkSlot": {framework.NetworkSlot(), []string{"net0", "net31"}, []string{"net32", "net", "net00"}},
 		"MAC": {
 			framework.MAC(),
