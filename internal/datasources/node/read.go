@@ -62,7 +62,7 @@ func (r reader) ask(ctx context.Context, name string, m *model) error {
 	if err != nil {
 		return fmt.Errorf("version: %w", err)
 	}
-	bridges, err := r.client.Nodes.Bridges(ctx, name)
+	bridges, err := r.client.View.Bridges(ctx, name)
 	if err != nil {
 		return fmt.Errorf("bridges: %w", err)
 	}
