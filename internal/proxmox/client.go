@@ -3,6 +3,7 @@ package proxmox
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -65,7 +66,7 @@ func New(o Options) (*Client, error) {
 // the endpoint, errors, the token, the bound of requests in flight, the log.
 func (c *Client) chain(hosts []string, transport http.RoundTripper, credential *credential) http.RoundTripper {
 	transport = &logging{next: transport, log: c.options.Log, clock: c.clock}
-	transport = &limiting{next: transport, slots: make(chan struct{}, c.options.Limits.Requests)}
+	transport = &limiting{next: transport, slots: make(chan struct{}, c.options.Limits.single())}
 	transport = &authorizing{next: transport, credential: credential}
 	transport = &explaining{next: transport}
 	failover := &failingOver{next: transport, hosts: hosts}
@@ -102,25 +103,34 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, out any
 }
 
 // call makes a request and decodes the answer's data into out, unless that is
-// nil.
+// nil. A mutation with an answer that cannot be read has begun: that answer is
+// as good as lost.
 func (c *Client) call(ctx context.Context, method, path string, params url.Values, out any) error {
 	answer, err := c.exchange(ctx, method, path, params)
 	if err != nil || out == nil {
 		return err
 	}
 	if err := json.Unmarshal(answer.Data, out); err != nil {
-		return fmt.Errorf("%s %s: cannot read PVE's answer: %w", method, path, err)
+		return unreadable(method, path, err)
 	}
 	return nil
 }
 
+func unreadable(method, path string, err error) error {
+	if method != http.MethodGet {
+		return &LostAnswerError{Method: method, Path: path, Err: err}
+	}
+	return fmt.Errorf("%s %s: the answer is not one of PVE's API: %w", method, path, err)
+}
+
 // startTask makes a request that PVE answers with the id of a task.
 func (c *Client) startTask(ctx context.Context, method, path string, params url.Values) (UPID, error) {
-	var upid string
-	if err := c.call(ctx, method, path, params, &upid); err != nil {
-		return UPID{}, err
+	var upid UPID
+	err := c.call(ctx, method, path, params, &upid)
+	if err == nil && upid.IsZero() {
+		err = unreadable(method, path, errors.New("it names no task"))
 	}
-	return ParseUPID(upid)
+	return upid, err
 }
 
 func (c *Client) exchange(ctx context.Context, method, path string, params url.Values) (envelope, error) {
@@ -145,7 +155,7 @@ func roundTrip(chain http.RoundTripper, req *http.Request) (envelope, error) {
 	}
 	var answer envelope
 	if err := json.Unmarshal(content, &answer); err != nil {
-		return envelope{}, fmt.Errorf("%s %s: the answer is not of PVE's API: %w", req.Method, apiPath(req), err)
+		return envelope{}, unreadable(req.Method, apiPath(req), err)
 	}
 	return answer, nil
 }

@@ -153,6 +153,24 @@ func TestMarshalNew(t *testing.T) {
 	}
 }
 
+func TestPropsAtTheDefaultKey(t *testing.T) {
+	t.Parallel()
+	p, err := ParseProps("flags=+aes")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Set("", "host")
+	p.Set("hidden", "1")
+	if got := p.raw(); got != "host,flags=+aes,hidden=1" {
+		t.Errorf("made %q", got)
+	}
+	p.Set("", "kvm64")
+	p.Delete("flags")
+	if v, ok := p.Get(""); p.raw() != "kvm64,hidden=1" || v != "kvm64" || !ok {
+		t.Errorf("made %q", p.raw())
+	}
+}
+
 func TestParsePropsRefuses(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"a=1,a=2", "x,y", "=1", "a=", "a=1,,b="} {

@@ -62,13 +62,17 @@ func (p *Props) Get(key string) (string, bool) {
 	return p.list[i].Value, true
 }
 
-// Set changes a key's value in its place, or appends it.
+// Set changes a key's value in its place, or appends it; a value without a key
+// goes first.
 func (p *Props) Set(key, value string) {
-	if i := p.index(key); i >= 0 {
+	switch i := p.index(key); {
+	case i >= 0:
 		p.list[i].Value = value
-		return
+	case key == "":
+		p.list = slices.Insert(p.list, 0, Prop{Value: value})
+	default:
+		p.list = append(p.list, Prop{Key: key, Value: value})
 	}
-	p.list = append(p.list, Prop{Key: key, Value: value})
 }
 
 // Delete removes a key.

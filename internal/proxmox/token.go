@@ -120,7 +120,7 @@ func (c *credential) renew(refused string) bool {
 }
 
 func readSecret(file string) (string, error) {
-	content, err := os.ReadFile(file)
+	content, err := os.ReadFile(file) //nolint:gosec // The path is the user's own setting.
 	if err != nil {
 		return "", fmt.Errorf("cannot read the token's secret: %w", err)
 	}

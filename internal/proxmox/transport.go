@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"regexp"
 	"time"
 )
 
@@ -28,12 +29,12 @@ const (
 // wire is the innermost round tripper: it makes one attempt, and reads the
 // answer to its end, so that a cut-off answer is an error of the attempt.
 //
-// A mutation has a connection of its own. PVE closes the connection after a
-// protected call anyway, so that this costs nothing; and on a fresh connection
-// an error can only mean that PVE may have seen the request, never that an idle
-// connection had gone stale. It also rules out that net/http, which repeats
-// requests on stale connections, sends a mutation twice.
-type wire struct{ reads, writes *http.Transport }
+// Unprotected reads share a few connections. Every other call has a connection
+// of its own, since PVE closes that after a protected call anyway. For a
+// mutation it means more: on a fresh connection an error can only mean that PVE
+// may have seen the request, never that an idle connection had gone stale; and
+// net/http, which repeats requests on stale connections, sends none twice.
+type wire struct{ pool, single *http.Transport }
 
 func newWire(config *tls.Config, limits Limits) *wire {
 	transport := func(headerTimeout time.Duration) *http.Transport {
@@ -43,21 +44,29 @@ func newWire(config *tls.Config, limits Limits) *wire {
 			TLSClientConfig:       config.Clone(),
 			TLSHandshakeTimeout:   handshakeTimeout,
 			ResponseHeaderTimeout: headerTimeout,
-			MaxIdleConns:          limits.Requests,
-			MaxIdleConnsPerHost:   limits.Requests,
-			MaxConnsPerHost:       limits.Requests,
 			IdleConnTimeout:       idleTimeout,
 		}
 	}
-	w := &wire{reads: transport(readTimeout), writes: transport(writeTimeout)}
-	w.writes.DisableKeepAlives = true
+	w := &wire{pool: transport(readTimeout), single: transport(writeTimeout)}
+	w.pool.MaxConnsPerHost = limits.pooled()
+	w.pool.MaxIdleConnsPerHost = limits.pooled()
+	w.single.DisableKeepAlives = true
 	return w
 }
 
+// pooled is the number of connections that unprotected reads share: 3 of 16 by
+// default, one for each worker of pveproxy, which answers such calls by itself.
+// PVE closes a connection after 100 requests: more of them in use means more of
+// them opened.
+func (l Limits) pooled() int { return max(1, l.Requests/5) }
+
+// single is the number of connections for other calls.
+func (l Limits) single() int { return max(1, l.Requests-l.pooled()) }
+
 func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
-	transport := w.writes
-	if isRead(req) {
-		transport = w.reads
+	transport := w.single
+	if isPooled(req) {
+		transport = w.pool
 	}
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
@@ -74,13 +83,23 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func isRead(req *http.Request) bool { return req.Method == http.MethodGet }
 
-// limiting bounds the requests in flight.
+// protectedRead tells the reads that PVE's schema marks as protected.
+var protectedRead = regexp.MustCompile(`^/(cluster/status|access/(users|tfa).*` +
+	`|nodes/[^/]+/(qemu|lxc|storage.*|tasks/.+|(qemu|lxc)/\d+/(status|agent|snapshot|feature|migrate|interfaces).*))$`)
+
+func isPooled(req *http.Request) bool { return isRead(req) && !protectedRead.MatchString(apiPath(req)) }
+
+// limiting bounds the requests in flight that do not wait for one of the shared
+// connections.
 type limiting struct {
 	next  http.RoundTripper
 	slots chan struct{}
 }
 
 func (t *limiting) RoundTrip(req *http.Request) (*http.Response, error) {
+	if isPooled(req) {
+		return t.next.RoundTrip(req)
+	}
 	select {
 	case t.slots <- struct{}{}:
 	case <-req.Context().Done():

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -78,7 +77,10 @@ func TestNoAnswerOfPVE(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	c := (&recordedPVE{Server: server}).client(t)
-	if _, err := c.Nodes.List(t.Context()); err == nil || !strings.Contains(err.Error(), "not of PVE's API") {
+	if err := c.Pools.Create(t.Context(), "x", ""); !IsLostAnswer(err) {
+		t.Errorf("a web page as answer to a mutation: %v", err)
+	}
+	if _, err := c.Nodes.List(t.Context()); err == nil || !strings.Contains(err.Error(), "not one of PVE's API") {
 		t.Errorf("a web page: %v", err)
 	}
 }
@@ -154,6 +156,8 @@ func TestMutations(t *testing.T) {
 		calls   int
 		is      func(error) bool
 	}{
+		"no task in the answer":      {clone, cloning, []reply{data("null")}, 1, IsLostAnswer},
+		"a task that cannot be read": {clone, cloning, []reply{data(`"UPID:pve1"`)}, 1, IsLostAnswer},
 		"lost answer":                {clone, cloning, []reply{lost(), data(upid)}, 1, IsLostAnswer},
 		"proxy gave up":              {clone, cloning, []reply{failure(596, "Connection timed out"), data(upid)}, 1, IsLostAnswer},
 		"gateway in front":           {clone, cloning, []reply{failure(504, "Gateway Timeout"), data(upid)}, 1, IsLostAnswer},
@@ -414,75 +418,5 @@ func TestLogHidesSecrets(t *testing.T) {
 	}
 	if len(lines) != 1 || !strings.Contains(lines[0], "ciuser:ops") || !strings.Contains(lines[0], "/nodes/pve1/qemu/110/config") {
 		t.Errorf("the log says %q", lines)
-	}
-}
-
-func TestRequestsInFlightAreBounded(t *testing.T) {
-	t.Parallel()
-	entered, leave := make(chan struct{}, 12), make(chan struct{})
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		entered <- struct{}{}
-		<-leave
-		_, _ = w.Write([]byte(`{"data":[]}`))
-	}))
-	t.Cleanup(server.Close)
-	c := (&recordedPVE{Server: server}).client(t, func(o *Options) { o.Limits.Requests = 3 })
-	var wg sync.WaitGroup
-	for range 12 {
-		wg.Go(func() {
-			if _, err := c.Pools.List(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	for range 3 {
-		<-entered
-	}
-	for range 9 {
-		time.Sleep(2 * time.Millisecond)
-		if n := len(entered); n != 0 {
-			t.Errorf("%d requests beside three others", n)
-		}
-		leave <- struct{}{}
-		<-entered
-	}
-	close(leave)
-	wg.Wait()
-	ctx, cancel := context.WithCancel(t.Context())
-	blocked := &limiting{next: http.DefaultTransport, slots: make(chan struct{})}
-	cancel()
-	req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "https://127.0.0.1", nil)
-	if _, err := blocked.RoundTrip(req); !errors.Is(err, context.Canceled) {
-		t.Errorf("waiting for a slot cannot be cancelled: %v", err)
-	}
-}
-
-func TestConnectionsAreReused(t *testing.T) {
-	t.Parallel()
-	var opened atomic.Int32
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(`{"data":[]}`))
-	}))
-	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			opened.Add(1)
-		}
-	}
-	server.StartTLS()
-	t.Cleanup(server.Close)
-	c := (&recordedPVE{Server: server}).client(t, func(o *Options) { o.Limits.Requests = 4 })
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			for range 10 {
-				if _, err := c.Pools.List(t.Context()); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if n := opened.Load(); n > 4 {
-		t.Errorf("80 reads opened %d connections", n)
 	}
 }

@@ -86,10 +86,10 @@ func (v *View) Storages(ctx context.Context, node string) ([]NodeStorage, error)
 	})
 }
 
-// Interfaces lists the interfaces of a node.
-func (v *View) Interfaces(ctx context.Context, node string) ([]Interface, error) {
-	return shared(ctx, v, viewKey{what: "interfaces", node: node}, func(ctx context.Context) ([]Interface, error) {
-		return v.c.Nodes.Network(ctx, node)
+// Bridges lists what guests on a node may be attached to.
+func (v *View) Bridges(ctx context.Context, node string) ([]Interface, error) {
+	return shared(ctx, v, viewKey{what: "bridges", node: node}, func(ctx context.Context) ([]Interface, error) {
+		return v.c.Nodes.Bridges(ctx, node)
 	})
 }
 

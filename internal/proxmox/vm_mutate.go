@@ -25,7 +25,13 @@ func (s *VMService) Update(ctx context.Context, own *Owned, u VMUpdate) error {
 	if err != nil {
 		return err
 	}
-	return s.mutate(ctx, own, http.MethodPut, []string{"config"}, params, digested, nil)
+	granted, err := grantOf(own)
+	if err != nil {
+		return err
+	}
+	defer s.c.View.Drop(granted.node)
+	path := vmPath(granted.node, granted.vmid, "config")
+	return s.c.call(guarded(ctx), http.MethodPut, path, granted.params(params, digested), nil)
 }
 
 // UpdateAsync changes the configuration in a task, which may create and remove
@@ -119,24 +125,27 @@ const (
 )
 
 func (s *VMService) task(ctx context.Context, p PowerPermission, method string, rest []string, params url.Values, use digestUse) (UPID, error) {
-	var upid UPID
-	err := s.mutate(ctx, p, method, rest, params, use, &upid)
-	return upid, err
-}
-
-func (s *VMService) mutate(ctx context.Context, p PowerPermission, method string, rest []string, params url.Values, use digestUse, out any) error {
-	if p == nil {
-		return ErrNoPermission
-	}
-	granted, err := p.spend()
+	granted, err := grantOf(p)
 	if err != nil {
-		return err
-	}
-	if use == digested {
-		params.Set("digest", granted.digest)
+		return UPID{}, err
 	}
 	defer s.c.View.Drop(granted.node)
-	return s.c.call(guarded(ctx), method, vmPath(granted.node, granted.vmid, rest...), params, out)
+	return s.c.startTask(guarded(ctx), method, vmPath(granted.node, granted.vmid, rest...), granted.params(params, use))
+}
+
+// grantOf spends a permission, of which there may be none.
+func grantOf(p PowerPermission) (grant, error) {
+	if p == nil {
+		return grant{}, ErrNoPermission
+	}
+	return p.spend()
+}
+
+func (g grant) params(params url.Values, use digestUse) url.Values {
+	if use == digested {
+		params.Set("digest", g.digest)
+	}
+	return params
 }
 
 // params are the parameters of a change. PVE refuses one that changes nothing.
