@@ -33,7 +33,7 @@ func (l *Lab) routeAccess() {
 }
 
 // nothing answers null.
-func nothing(*call) (any, error) { return nil, nil } //nolint:nilnil // PVE's null.
+func nothing(*call) (any, error) { return nil, nil }
 
 // prefixed is what PVE's config locks make of an error inside them: a plain 500
 // whose text tells what failed, an exception's status ahead of its own text.

@@ -28,9 +28,6 @@ func init() {
 	overlapping["06"] = map[int]bool{143: true}
 	deviations = append(deviations, qemuDeviations...)
 	tolerances = append([]tolerance{
-		tolerate(sameType, `agent(/network-get-interfaces)?$`, `data\.result\[.*\.statistics\..*`),
-		tolerate(sameType, `agent(/network-get-interfaces)?$`, `data\.result\[eth\d+\]\.ip-addresses\[1\]\.ip-address`),
-		tolerate(sameType, `agent/get-time$`, `data\.result`),
 		tolerate(sameType, `agent/get-fsinfo$`, `data\.result\[sr0\]\.(total|used)-bytes.*`),
 	}, tolerances...)
 }

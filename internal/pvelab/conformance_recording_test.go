@@ -17,19 +17,20 @@ const sharedDir = "../../../shared/pve"
 
 // exchange is one genuine request to PVE and its answer.
 type exchange struct {
-	N              int            `json:"n"`
-	Note           string         `json:"note"`
-	Auth           string         `json:"auth"`
-	Method         string         `json:"method"`
-	Path           string         `json:"path"`
-	Params         map[string]any `json:"params"`
-	RequestHeaders []string       `json:"request_headers"`
-	RequestBody    *string        `json:"request_body_raw"`
-	Multipart      formFields     `json:"multipart"`
-	Status         int            `json:"status"`
-	Reason         string         `json:"reason"`
-	Body           any            `json:"body"`
-	BodyRaw        *string        `json:"body_raw"`
+	N              int               `json:"n"`
+	Note           string            `json:"note"`
+	Auth           string            `json:"auth"`
+	Method         string            `json:"method"`
+	Path           string            `json:"path"`
+	Params         map[string]any    `json:"params"`
+	RequestHeaders []string          `json:"request_headers"`
+	RequestBody    *string           `json:"request_body_raw"`
+	Multipart      formFields        `json:"multipart"`
+	Status         int               `json:"status"`
+	Reason         string            `json:"reason"`
+	Headers        map[string]string `json:"headers"`
+	Body           any               `json:"body"`
+	BodyRaw        *string           `json:"body_raw"`
 }
 
 // formFields are a multipart body's fields in the recorded order.

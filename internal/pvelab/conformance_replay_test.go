@@ -141,6 +141,9 @@ func (r *replay) exchange(e *exchange) result {
 	if got.status != e.Status || e.Status != 0 && !r.bindings.same(e.Reason, got.reason) {
 		c.differ("status", "%d %s, not %d %s", got.status, got.reason, e.Status, e.Reason)
 	}
+	if e.Status != 0 {
+		r.compareHeaders(c, e, got, res.endpoint)
+	}
 	if e.Body != nil {
 		c.value("", e.Body, got.decoded())
 	}
@@ -152,6 +155,20 @@ func (r *replay) exchange(e *exchange) result {
 	}
 	r.remember(got)
 	return res
+}
+
+// compareHeaders compares the type and what becomes of the connection. PVE sends
+// two Connection headers with a protected method's success, of which the
+// recordings kept one: close and Keep-Alive.
+func (r *replay) compareHeaders(c *comparison, e *exchange, got labAnswer, endpoint string) {
+	if want := e.Headers["Content-Type"]; got.contentType != want {
+		c.differ("Content-Type", "%q, not %q", got.contentType, want)
+	}
+	m := r.lab.schema.methods[endpoint]
+	closes := e.Headers["Connection"] == "close" || m != nil && m.Protected == 1
+	if got.closes != closes {
+		c.differ("Connection", "closes: %v, not %v", got.closes, closes)
+	}
 }
 
 // polls reports whether a task was begun by a call of this topic.
@@ -234,6 +251,9 @@ func (r *replay) wait(upid string) {
 type labAnswer struct {
 	status       int
 	reason, body string
+	contentType  string
+	// closes tells that the connection ends with the answer.
+	closes bool
 }
 
 func (a labAnswer) decoded() any {
@@ -276,7 +296,10 @@ func (r *replay) send(e *exchange) labAnswer {
 		return labAnswer{reason: err.Error()}
 	}
 	reason := strings.TrimSpace(strings.TrimPrefix(resp.Status, fmt.Sprint(resp.StatusCode)))
-	return labAnswer{status: resp.StatusCode, reason: reason, body: string(body)}
+	return labAnswer{
+		status: resp.StatusCode, reason: reason, body: string(body),
+		contentType: resp.Header.Get("Content-Type"), closes: resp.Close,
+	}
 }
 
 func (r *replay) request(e *exchange) (*http.Request, error) {

@@ -193,7 +193,7 @@ var unrecorded = map[string]map[int][]step{
 			asRoot("DELETE", "/nodes/pve1/qemu/161", ""),
 		},
 		8:  {cloneStarted(161)},
-		12: {goOn},
+		12: {tasksOver},
 		17: {cloneStarted(161)},
 		18: {goOn},
 		20: {interruptClone},
@@ -231,15 +231,22 @@ func cloneStarted(vmid int) step {
 // interruptClone waits for the moment in which the recorder's abort reached the
 // clone: while the first disk was made, and after the end with 8.4.
 func interruptClone(r *replay) {
+	if r.lab.is8() {
+		tasksOver(r)
+	}
 	r.lab.clock.thaw()
 	for _, t := range r.lab.tasks.busy() {
-		if r.lab.is8() {
-			<-t.done
-			continue
-		}
 		for !t.wrote("Formatting ") {
 			time.Sleep(time.Millisecond)
 		}
+	}
+}
+
+// tasksOver waits until no task is at work.
+func tasksOver(r *replay) {
+	r.lab.clock.thaw()
+	for _, t := range r.lab.tasks.busy() {
+		<-t.done
 	}
 }
 

@@ -1,6 +1,7 @@
 package pvelab
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -93,7 +94,7 @@ func (n *node) asAPI(name string) map[string]any {
 	for _, family := range []string{"", "6"} {
 		if f["address"+family] != nil {
 			out["method"+family] = "static"
-			out["cidr"+family] = f["address"+family].(string) + "/" + f["netmask"+family].(string) //nolint:forcetypeassert // both are text.
+			out["cidr"+family] = fmt.Sprintf("%s/%s", f["address"+family], f["netmask"+family])
 		}
 	}
 	if f["address6"] != nil {

@@ -222,7 +222,7 @@ func (p *pool) changeGuest(c *call, vmid int) (*pool, error) {
 			return nil, fail("VM %d is not a pool member", vmid)
 		}
 		delete(p.vms, vmid)
-		return nil, nil //nolint:nilnil // no pool is left.
+		return nil, nil
 	}
 	if p.vms[vmid] {
 		return nil, fail("VM %d is already a pool member", vmid)

@@ -1,7 +1,7 @@
 package pvelab
 
 import (
-	"crypto/sha1" //nolint:gosec // PVE's configuration digest is a SHA-1.
+	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
@@ -169,7 +169,7 @@ func (l *Lab) storageDigest() string {
 		}
 		b.WriteString("\n")
 	}
-	sum := sha1.Sum([]byte(b.String())) //nolint:gosec // as PVE does.
+	sum := sha1.Sum([]byte(b.String()))
 	return hex.EncodeToString(sum[:])
 }
 

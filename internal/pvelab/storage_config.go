@@ -261,5 +261,5 @@ func storageDelete(c *call) (any, error) {
 		}
 	}
 	delete(c.lab.storages, s.id)
-	return nil, nil //nolint:nilnil // PVE answers null.
+	return nothing(c)
 }

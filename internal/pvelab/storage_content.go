@@ -191,7 +191,7 @@ func contentUpdate(c *call) (any, error) {
 	if c.params.has("protected") {
 		v.protected = c.params.boolean("protected")
 	}
-	return nil, nil //nolint:nilnil // PVE answers null.
+	return nothing(c)
 }
 
 func contentDelete(c *call) (any, error) {

@@ -1,8 +1,8 @@
 package pvelab
 
 import (
-	"crypto/md5"  //nolint:gosec // one of PVE's checksum algorithms.
-	"crypto/sha1" //nolint:gosec // one of PVE's checksum algorithms.
+	"crypto/md5"
+	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha512"
 	"encoding/hex"
