@@ -351,7 +351,7 @@ func (c *checker) checkBridges(ctx context.Context) {
 	if len(wanted) == 0 {
 		return
 	}
-	bridges, err := c.client.Nodes.Bridges(ctx, c.node)
+	bridges, err := c.client.View.Bridges(ctx, c.node)
 	if err != nil {
 		c.explainNode(ctx, err)
 		return

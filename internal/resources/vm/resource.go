@@ -37,6 +37,9 @@ func (r *Resource) Metadata(_ context.Context, req resource.MetadataRequest, res
 func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	state := load(ctx, req.State, &resp.Diagnostics)
 	client := r.Client(&resp.Diagnostics)
+	if client == nil {
+		return
+	}
 	timeout, problems := state.timeouts().Read(ctx, r.Data.Timeouts.Read)
 	resp.Diagnostics.Append(problems...)
 	if resp.Diagnostics.HasError() {
@@ -57,9 +60,13 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 
 // Create makes the guest.
 func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
+	client := r.Client(&resp.Diagnostics)
+	if client == nil {
+		return
+	}
 	j := &job{
 		config: load(ctx, req.Config, &resp.Diagnostics), plan: load(ctx, req.Plan, &resp.Diagnostics),
-		client: r.Client(&resp.Diagnostics), defaults: r.defaults(), diags: &resp.Diagnostics, first: true,
+		client: client, defaults: r.defaults(), diags: &resp.Diagnostics, first: true,
 	}
 	timeout, problems := j.plan.timeouts().Create(ctx, r.Data.Timeouts.Create)
 	resp.Diagnostics.Append(problems...)
@@ -76,10 +83,14 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 // Update changes the guest in place, and finishes one that a create did not
 // finish.
 func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
+	client := r.Client(&resp.Diagnostics)
+	if client == nil {
+		return
+	}
 	j := &job{
 		config: load(ctx, req.Config, &resp.Diagnostics), plan: load(ctx, req.Plan, &resp.Diagnostics),
 		state: load(ctx, req.State, &resp.Diagnostics), applied: loadApplied(ctx, req.Private, &resp.Diagnostics),
-		client: r.Client(&resp.Diagnostics), defaults: r.defaults(), diags: &resp.Diagnostics,
+		client: client, defaults: r.defaults(), diags: &resp.Diagnostics,
 	}
 	timeout, problems := j.plan.timeouts().Update(ctx, r.Data.Timeouts.Update)
 	resp.Diagnostics.Append(problems...)
@@ -105,6 +116,9 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	state := load(ctx, req.State, &resp.Diagnostics)
 	client := r.Client(&resp.Diagnostics)
+	if client == nil {
+		return
+	}
 	timeout, problems := state.timeouts().Delete(ctx, r.Data.Timeouts.Delete)
 	resp.Diagnostics.Append(problems...)
 	if resp.Diagnostics.HasError() {

@@ -2,6 +2,7 @@ package vm
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -104,8 +105,20 @@ func (s *setting) attribute() schema.Attribute {
 	})
 }
 
+// objectTypes remembers the types of the table's groups, which never change.
+var objectTypes sync.Map
+
 // objectType is the type of the group's object, or of one slot's.
 func (g *group) objectType() types.ObjectType {
+	if known, ok := objectTypes.Load(g); ok {
+		return known.(types.ObjectType)
+	}
+	typ := g.buildType()
+	objectTypes.Store(g, typ)
+	return typ
+}
+
+func (g *group) buildType() types.ObjectType {
 	attributes := make(map[string]attr.Type, len(g.settings)+len(g.groups))
 	for i := range g.settings {
 		attributes[g.settings[i].name] = g.settings[i].form.typ()
