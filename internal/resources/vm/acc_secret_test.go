@@ -84,7 +84,7 @@ func contents(t *testing.T, path string) string {
 	for _, member := range packed.File {
 		opened, err := member.Open()
 		acctest.Must(t, err)
-		_, err = io.Copy(&all, opened) //nolint:gosec // Our own plan file.
+		_, err = io.Copy(&all, opened)
 		acctest.Must(t, err)
 		acctest.Must(t, opened.Close())
 	}
