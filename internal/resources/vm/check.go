@@ -52,20 +52,31 @@ func (d *draft) checkDisk(at path.Path, slot string, disk map[string]attr.Value)
 	if d.creates() {
 		return
 	}
-	if device := textOf(entries(d.state.values["devices"])[slot]); strings.Contains(device, "media=cdrom") {
-		d.diags.AddAttributeError(at, slot+" is a CD-ROM drive", "The VM has "+slot+"="+device+". A disk needs another slot.")
+	real, exists := d.diskInState(slot)
+	switch {
+	case exists && real.IsCDROM():
+		d.diags.AddAttributeError(at, slot+" is a CD-ROM drive", "The VM has "+slot+"="+real.String()+". A disk needs another slot.")
 		return
-	}
-	held := fields(entries(d.state.values["disks"])[slot])
-	if held == nil {
+	case !exists:
 		d.checkNewDisk(at, slot, disk)
 		return
+	case real.Size != nil:
+		d.checkGrowth(at, slot, disk["size_gib"], *real.Size, "is")
 	}
-	d.checkGrowth(at, slot, disk["size_gib"], bytesOf(held["size_gib"]), "is")
-	if storage := disk["storage"]; isKnown(storage) && isKnown(held["storage"]) && !storage.Equal(held["storage"]) && len(d.replace) == 0 {
+	if storage := disk["storage"]; isKnown(storage) && textOf(storage) != real.Storage() && len(d.replace) == 0 {
 		d.diags.AddAttributeError(at.AtName("storage"), slot+" is not moved to another storage",
-			fmt.Sprintf("The disk is on %q, configured is %q. Move it in Proxmox VE, or configure the storage that it is on.", textOf(held["storage"]), textOf(storage)))
+			fmt.Sprintf("The disk is on %q, configured is %q. Move it in Proxmox VE, or configure the storage that it is on.", real.Storage(), textOf(storage)))
 	}
+}
+
+// diskInState is the drive that the guest has at a slot, configured or not.
+func (d *draft) diskInState(slot string) (proxmox.Disk, bool) {
+	device := textOf(entries(d.state.values["devices"])[slot])
+	if device == "" {
+		return proxmox.Disk{}, false
+	}
+	disk, err := proxmox.ParseDisk(device)
+	return disk, err == nil
 }
 
 // checkGrowth refuses to make a disk smaller than it is.

@@ -74,16 +74,30 @@ func (c *checker) checkVMID(ctx context.Context) {
 		return
 	}
 	if !free {
-		d.diags.AddAttributeError(at("vmid"), fmt.Sprintf("vmid %d is taken", id), "Another guest has it, and it is not adopted. "+c.whoHas(ctx, id))
+		c.refuseTaken(ctx, id)
 	}
 }
 
-func (c *checker) whoHas(ctx context.Context, vmid int) string {
+// refuseTaken refuses an id that another guest has. One that carries a marker
+// may be the very guest that this one replaces, which is gone by the time that
+// the id is needed: if it is not, PVE refuses the clone then.
+func (c *checker) refuseTaken(ctx context.Context, vmid int) {
+	who := "The token may not see which guest it is."
 	guest, listed, err := c.client.View.Guest(ctx, vmid)
-	if err != nil || !listed {
-		return "The token may not see which guest it is."
+	if err == nil && listed {
+		who = fmt.Sprintf("It is %s %q on %s.", guest.Type, guest.Name, guest.Node)
+		config, err := c.client.View.VMConfig(ctx, guest.Node, vmid)
+		if err == nil && guest.Type == string(proxmox.KindVM) && isMarked(config) {
+			return
+		}
 	}
-	return fmt.Sprintf("It is %s %q on %s. Choose another vmid, or import the guest if it is one of this provider's.", guest.Type, guest.Name, guest.Node)
+	c.draft.diags.AddAttributeError(at("vmid"), fmt.Sprintf("vmid %d is taken", vmid),
+		"Another guest has it, and it is not adopted. "+who+" Choose another vmid.")
+}
+
+func isMarked(config *proxmox.VMConfig) bool {
+	_, marked := config.Marker()
+	return marked
 }
 
 // checkTemplate checks the template and what is cloned from it.
@@ -192,6 +206,14 @@ func (c *checker) checkTemplateDisk(template *proxmox.VMConfig, slot string, dis
 	if real.Size != nil {
 		d.checkGrowth(here, slot, disk["size_gib"], *real.Size, "of the template is")
 	}
+	target := d.plan.values["storage"]
+	if !isKnown(target) {
+		target = types.StringValue(real.Storage())
+	}
+	if storage := disk["storage"]; isKnown(storage) && !storage.Equal(target) {
+		d.diags.AddAttributeError(here.AtName("storage"), fmt.Sprintf("%s is cloned to storage %q", slot, textOf(target)),
+			"It is a disk of the template, and all of those are cloned to one storage: the VM's storage, else each to its own. Set the VM's storage instead.")
+	}
 }
 
 // checkElsewhere checks a clone to another node than the template's, for which
@@ -266,9 +288,8 @@ func (c *checker) storages() map[string]path.Path {
 	if storage := d.plan.values["storage"]; d.creates() && isKnown(storage) {
 		wanted[textOf(storage)] = at("storage")
 	}
-	held := entries(d.state.values["disks"])
 	for slot, disk := range d.elements("disks") {
-		if _, exists := held[slot]; !exists && isKnown(disk["storage"]) {
+		if _, exists := d.diskInState(slot); !exists && isKnown(disk["storage"]) {
 			wanted[textOf(disk["storage"])] = at("disks").AtMapKey(slot).AtName("storage")
 		}
 	}

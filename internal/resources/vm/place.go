@@ -17,10 +17,11 @@ type place interface {
 	drop(value string) (string, error)
 }
 
-// whole is a setting that is a key's whole value.
+// whole is a setting that is a key's whole value. What was set to nothing reads
+// back as one blank.
 type whole struct{}
 
-func (whole) get(value string) (string, bool)    { return value, value != "" }
+func (whole) get(value string) (string, bool)    { return value, strings.TrimSpace(value) != "" }
 func (whole) put(_, text string) (string, error) { return text, nil }
 func (whole) drop(string) (string, error)        { return "", nil }
 

@@ -25,7 +25,7 @@ func finished(changes o) o {
 			"model": "virtio", "mac_address": "BC:24:11:00:00:01", "bridge": "vmbr0", "firewall": false, "link_down": false,
 			"ipv4_addresses": []string{"10.0.0.5"}, "ipv6_addresses": []string{},
 		}},
-		"devices":       map[string]any{"scsi0": "local-lvm:vm-20001-disk-0,size=4G", "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0", "ide2": "none,media=cdrom"},
+		"devices":       map[string]any{"scsi0": "local-lvm:vm-20001-disk-0,size=4G", "scsi5": "local-lvm:vm-20001-disk-1,size=2G", "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0", "ide2": "none,media=cdrom"},
 		"mac_addresses": map[string]any{"net0": "BC:24:11:00:00:01"},
 	}
 	for name, each := range changes {
@@ -89,6 +89,15 @@ func TestDraftChanges(t *testing.T) {
 			},
 		},
 		"a local setting touches nothing else": {config: o{"name": "web", "on_wait_timeout": "fail"}, want: o{"on_wait_timeout": "fail"}},
+		"a disk not named before": {
+			config: o{"name": "web", "disks": o{"scsi5": o{"discard": true}}},
+			want: o{
+				"disks": o{"scsi5": o{
+					"size_gib": "?", "storage": "?", "discard": true, "iothread": "?", "ssd": "?", "cache": "?", "backup": "?", "on_removal": "detach",
+				}},
+				"devices": "?", "reboot_required": "?",
+			},
+		},
 		"another template": {
 			config: o{"name": "web", "template": 9001}, want: o{"template": num("9001")}, replace: "template",
 		},
@@ -170,13 +179,14 @@ func TestDraftRefuses(t *testing.T) {
 		change        func(*draft)
 		want          string
 	}{
-		"no template":         {config: o{"name": "web"}, creates: true, want: "No template"},
-		"shrink":              {config: o{"name": "web", "disks": o{"scsi0": o{"size_gib": 3.5}}}, want: "scsi0 would shrink"},
-		"a disk in a drive":   {config: o{"name": "web", "disks": o{"scsi0": o{}, "ide2": o{"size_gib": 1}}}, want: "ide2 is a CD-ROM drive"},
-		"a disk without size": {config: o{"name": "web", "disks": o{"scsi0": o{}, "scsi1": o{}}}, want: "needs a size"},
-		"another storage":     {config: o{"name": "web", "disks": o{"scsi0": o{"storage": "nfs"}}}, want: "not moved to another storage"},
-		"ssd on virtio":       {config: o{"name": "web", "disks": o{"scsi0": o{}, "virtio1": o{"size_gib": 1, "ssd": true}}}, want: "cannot be an SSD"},
-		"thread on sata":      {config: o{"name": "web", "disks": o{"scsi0": o{}, "sata1": o{"size_gib": 1, "iothread": true}}}, want: "no thread"},
+		"no template":                       {config: o{"name": "web"}, creates: true, want: "No template"},
+		"shrink":                            {config: o{"name": "web", "disks": o{"scsi0": o{"size_gib": 3.5}}}, want: "scsi0 would shrink"},
+		"shrink of a disk not named before": {config: o{"name": "web", "disks": o{"scsi0": o{}, "scsi5": o{"size_gib": 1}}}, want: "scsi5 would shrink"},
+		"a disk in a drive":                 {config: o{"name": "web", "disks": o{"scsi0": o{}, "ide2": o{"size_gib": 1}}}, want: "ide2 is a CD-ROM drive"},
+		"a disk without size":               {config: o{"name": "web", "disks": o{"scsi0": o{}, "scsi1": o{}}}, want: "needs a size"},
+		"another storage":                   {config: o{"name": "web", "disks": o{"scsi0": o{"storage": "nfs"}}}, want: "not moved to another storage"},
+		"ssd on virtio":                     {config: o{"name": "web", "disks": o{"scsi0": o{}, "virtio1": o{"size_gib": 1, "ssd": true}}}, want: "cannot be an SSD"},
+		"thread on sata":                    {config: o{"name": "web", "disks": o{"scsi0": o{}, "sata1": o{"size_gib": 1, "iothread": true}}}, want: "no thread"},
 		"address and dhcp": {
 			config: o{"name": "web", "cloud_init": o{"interfaces": o{"net0": o{"ipv4": o{"address": "10.0.0.1/24", "method": "dhcp"}}}}}, want: "An address is static",
 		},

@@ -321,6 +321,13 @@ func TestReaderKeepsEmpty(t *testing.T) {
 	want(t, got, o{"description": nil, "tags": nil})
 }
 
+// PVE reads back one blank for what was set to nothing.
+func TestReaderKnowsBlanks(t *testing.T) {
+	t.Parallel()
+	r := &reader{values: map[string]string{"name": "web", "tags": " ", "ciuser": " "}, purpose: importing}
+	want(t, r.object(table, "", nil), o{"tags": nil, "cloud_init": nil})
+}
+
 func TestReaderSettles(t *testing.T) {
 	t.Parallel()
 	plan := o{
