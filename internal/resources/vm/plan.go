@@ -116,13 +116,20 @@ func (d *draft) planPlace() {
 	d.planFixed("pool", types.StringNull(), d.defaults.Pool)
 
 	vmid := d.config.values["vmid"]
-	if isNull(vmid) {
+	if isNull(vmid) || d.undecided(vmid) {
 		return
 	}
 	d.plan.values["vmid"] = vmid
 	if d.state.exists() && !vmid.Equal(d.state.values["vmid"]) {
 		d.replace.Append(at("vmid"))
 	}
+}
+
+// undecided reports whether a value that would make another guest is not known
+// yet. An existing guest is not planned to be destroyed on a suspicion: it
+// stays, and if the value turns out to differ, the apply stops.
+func (d *draft) undecided(config attr.Value) bool {
+	return d.state.exists() && config.IsUnknown()
 }
 
 // planFixed plans an attribute that is not changed after the guest was made. A
@@ -155,7 +162,7 @@ func (d *draft) planTemplate() {
 		d.diags.AddAttributeError(at("template"), "No template is configured", "A VM is made from a template: give the template's vmid.")
 	case d.creates():
 		d.plan.values["template"] = config
-	case isNull(config):
+	case isNull(config) || d.undecided(config):
 	default:
 		d.plan.values["template"] = config
 		if d.state.integer("template") != 0 && !config.Equal(state) {

@@ -101,10 +101,11 @@ func TestDraftChanges(t *testing.T) {
 		"another template": {
 			config: o{"name": "web", "template": 9001}, want: o{"template": num("9001")}, replace: "template",
 		},
-		"another vmid":         {config: o{"name": "web", "vmid": 20002}, want: o{"vmid": num("20002")}, replace: "vmid"},
-		"power left out":       {config: o{"name": "web"}, want: o{}},
-		"a moved guest stays":  {config: o{"name": "web", "node": "pve2"}, want: o{}},
-		"a configured storage": {config: o{"name": "web", "storage": "other"}, want: o{}},
+		"another vmid":             {config: o{"name": "web", "vmid": 20002}, want: o{"vmid": num("20002")}, replace: "vmid"},
+		"a template not known yet": {config: o{"name": "web", "template": unknown{}, "vmid": unknown{}, "node": unknown{}}, want: o{}},
+		"power left out":           {config: o{"name": "web"}, want: o{}},
+		"a moved guest stays":      {config: o{"name": "web", "node": "pve2"}, want: o{}},
+		"a configured storage":     {config: o{"name": "web", "storage": "other"}, want: o{}},
 		"an unfinished guest is finished": {
 			config: o{"name": "web"},
 			state: finished(o{
