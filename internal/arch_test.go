@@ -32,17 +32,18 @@ var arrows = map[string][]string{
 	"main":        {"provider"},
 	"cmd":         {"pvelab"},
 	"provider":    {"resources", "datasources", "framework", "proxmox"},
-	"resources":   {"framework", "proxmox"},
+	"resources":   {"framework", "proxmox", "seed"},
 	"datasources": {"framework", "proxmox"},
-	"framework":   {"proxmox"},
+	"framework":   {"proxmox", "seed"},
 	"proxmox":     {},
+	"seed":        {},
 	"pvelab":      {},
 	"acctest":     {"provider", "framework", "proxmox", "pvelab"},
 	"demo":        {"acctest", "pvelab", "proxmox"},
 }
 
 // withoutTerraform are the layers that know no Terraform.
-var withoutTerraform = []string{"proxmox", "pvelab", "cmd"}
+var withoutTerraform = []string{"proxmox", "seed", "pvelab", "cmd"}
 
 // strictInTests are the layers whose tests obey the arrows too. A lab whose
 // tests know the client could share its misunderstandings.
