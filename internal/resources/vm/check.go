@@ -49,8 +49,8 @@ func (d *draft) checkDisk(at path.Path, slot string, disk map[string]attr.Value)
 	if isTrue(disk["iothread"]) && bus != "virtio" && bus != "scsi" {
 		d.diags.AddAttributeError(at.AtName("iothread"), "A "+bus+" disk has no thread of its own", "PVE knows iothread for scsi and virtio disks only.")
 	}
-	if d.creates() {
-		return
+	if d.creates() || isNull(d.state.values["devices"]) {
+		return // Nothing was seen of the guest yet.
 	}
 	real, exists := d.diskInState(slot)
 	switch {

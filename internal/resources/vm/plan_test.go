@@ -116,6 +116,21 @@ func TestDraftChanges(t *testing.T) {
 				"cpu": o{"cores": "?", "sockets": "?", "type": "?"}, "disks": "?", "network": "?", "memory": "?", "agent": "?", "on_boot": "?", "tags": "?", "description": "?",
 			},
 		},
+		"nothing is concluded from a guest that was not seen": {
+			config: o{"name": "web", "disks": o{"scsi1": o{"discard": true}}},
+			state:  finished(o{"provisioned": false, "devices": nil, "disks": o{"scsi1": o{"discard": true, "on_removal": "detach"}}}),
+			want: o{
+				"provisioned": "?", "status": "?", "reboot_required": "?", "devices": "?", "mac_addresses": "?", "cloud_init_effective": "?",
+				"tags": "?", "description": "?", "memory": o{"balloon_mib": "?", "mib": num("512")},
+				"disks": o{"scsi1": o{
+					"size_gib": "?", "storage": "?", "discard": true, "iothread": "?", "ssd": "?", "cache": "?", "backup": "?", "on_removal": "detach",
+				}},
+				"network": o{"net0": o{
+					"model": "virtio", "mac_address": "BC:24:11:00:00:01", "bridge": "vmbr0", "firewall": false, "link_down": false,
+					"ipv4_addresses": "?", "ipv6_addresses": "?",
+				}},
+			},
+		},
 		"an import changes nothing": {
 			config: o{
 				"name": "web", "template": 9000, "wait_for": "agent", "stop": o{"shutdown_timeout": "5m"}, "reboot": "auto",

@@ -148,7 +148,9 @@ func (f refresh) into(ctx context.Context, resp *resource.ReadResponse) {
 	saveIdentity(ctx, resp.Identity, f.state, diags)
 	switch f.look.Standing {
 	case proxmox.Ours, proxmox.Unfinished:
-		f.read(ctx, resp)
+		if !f.beingCloned() {
+			f.read(ctx, resp)
+		}
 	case proxmox.Damaged:
 		diags.AddWarning(describe(f.state)+" has lost its marker", problem.Error())
 	case proxmox.Stub:
@@ -161,6 +163,12 @@ func (f refresh) into(ctx context.Context, resp *resource.ReadResponse) {
 	default:
 		framework.AddError(diags, "read "+describe(f.state), problem)
 	}
+}
+
+// beingCloned reports whether PVE still copies disks: until it is done the
+// configuration lacks some, so that what is planned stays in the state.
+func (f refresh) beingCloned() bool {
+	return f.look.Standing == proxmox.Unfinished && f.look.Config.Lock() == "clone" && !isNull(f.state.values["provisioned"])
 }
 
 func (f refresh) read(ctx context.Context, resp *resource.ReadResponse) {
