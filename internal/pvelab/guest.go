@@ -54,7 +54,6 @@ type running struct {
 	execs map[int]execResult
 }
 
-//nolint:unparam // containers are guests, too.
 func newGuest(kind string, vmid int, node string) *guest {
 	return &guest{
 		kind: kind, vmid: vmid, node: node,
@@ -154,6 +153,10 @@ func (g *guest) hasPending() bool { return len(g.pending)+len(g.pendingDelete) >
 func (g *guest) merged() guestConfig {
 	conf := maps.Clone(g.conf)
 	for key, value := range g.pending {
+		if g.kind == kindLXC {
+			conf[key] = value
+			continue
+		}
 		conf.set(key, value)
 	}
 	for key := range g.pendingDelete {
@@ -258,12 +261,12 @@ const maskedPassword = "**********"
 func (g *guest) pendingList() []map[string]any {
 	list := []map[string]any{{"key": "digest", "value": g.digest()}}
 	for _, key := range sortedKeys(g.conf) {
-		item := map[string]any{"key": key, "value": optionValue(key, g.conf[key])}
+		item := map[string]any{"key": key, "value": g.optionValue(key, g.conf[key])}
 		if key == "cipassword" {
 			item["value"] = maskedPassword
 		}
 		if value, ok := g.pending[key]; ok {
-			item["pending"] = optionValue(key, value)
+			item["pending"] = g.optionValue(key, value)
 		}
 		if force, ok := g.pendingDelete[key]; ok {
 			item["delete"] = 1
@@ -275,7 +278,7 @@ func (g *guest) pendingList() []map[string]any {
 	}
 	for _, key := range sortedKeys(g.pending) {
 		if _, ok := g.conf[key]; !ok {
-			list = append(list, map[string]any{"key": key, "pending": optionValue(key, g.pending[key])})
+			list = append(list, map[string]any{"key": key, "pending": g.optionValue(key, g.pending[key])})
 		}
 	}
 	return list
@@ -308,7 +311,7 @@ func (g *guest) dropUsed() {
 	used := map[string]bool{}
 	for _, conf := range []guestConfig{g.conf, g.pending} {
 		for key, value := range conf {
-			if isDriveSlot(key) {
+			if g.isVolumeKey(key) {
 				used[parseDrive(value).file()] = true
 			}
 		}

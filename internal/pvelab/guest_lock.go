@@ -2,6 +2,7 @@ package pvelab
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -51,13 +52,21 @@ func (s *guestLocks) release(vmid int, shared bool) {
 	s.freed = make(chan struct{})
 }
 
+// lockFile is the path of a guest's lock file on its node.
+func (l *Lab) lockFile(vmid int) string {
+	if g := l.guests[vmid]; g != nil && g.kind == kindLXC {
+		return fmt.Sprintf("/run/lock/lxc/pve-config-%d.lock", vmid)
+	}
+	return fmt.Sprintf("/var/lock/qemu-server/lock-%d.conf", vmid)
+}
+
 // lockTimeout is how long most operations wait for a guest's lock file.
 const lockTimeout = 10 * time.Second
 
 // awaitLock takes a guest's lock file or fails after a duration of PVE's. It is
 // called with the lab's lock held and lets go of it while it waits.
 func (l *Lab) awaitLock(ctx context.Context, vmid int, shared bool, timeout time.Duration) error {
-	gotTimeout := fail("can't lock file '/var/lock/qemu-server/lock-%d.conf' - got timeout", vmid)
+	gotTimeout := fail("can't lock file '%s' - got timeout", l.lockFile(vmid))
 	late := time.NewTimer(l.clock.scale(timeout))
 	defer late.Stop()
 	for !l.locks.try(vmid, shared) {

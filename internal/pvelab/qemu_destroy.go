@@ -101,6 +101,7 @@ func (d *destruction) finish(log logger) error {
 		l.freeUnreferenced(g)
 	}
 	l.removeGuestAccess(g.vmid)
+	l.removeFirewall(g.vmid)
 	if d.purge {
 		log("purging VM %d from related configurations..", g.vmid)
 	}
@@ -124,7 +125,7 @@ func (g *guest) volumes() []string {
 	seen := map[string]bool{}
 	for _, conf := range append([]guestConfig{g.conf, g.pending}, mapValues(g.snapshots)...) {
 		for _, key := range sortedKeys(conf) {
-			if !isDriveSlot(key) && !unusedRE.MatchString(key) {
+			if !g.isVolumeKey(key) && !unusedRE.MatchString(key) {
 				continue
 			}
 			d := parseDrive(conf[key])

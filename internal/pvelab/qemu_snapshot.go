@@ -29,7 +29,7 @@ func (g *guest) snapshot(name string) (guestConfig, error) {
 }
 
 func snapshotList(c *call) (any, error) {
-	g, err := c.vm()
+	g, err := c.namedGuest()
 	if err != nil {
 		return nil, err
 	}
@@ -55,13 +55,16 @@ func snapshotList(c *call) (any, error) {
 }
 
 func snapshotConfig(c *call) (any, error) {
-	g, err := c.vm()
+	g, err := c.namedGuest()
 	if err != nil {
 		return nil, err
 	}
 	snap, err := g.snapshot(c.params.str("snapname"))
 	if err != nil {
 		return nil, err
+	}
+	if g.kind == kindLXC {
+		return g.show(snap), nil
 	}
 	return snap.show(), nil
 }
@@ -72,7 +75,7 @@ func snapshotUpdate(c *call) (any, error) {
 	}
 	vmid := c.params.integer("vmid")
 	return nil, c.withLock(vmid, func() error {
-		g, err := c.vm()
+		g, err := c.namedGuest()
 		if err != nil {
 			return err
 		}
@@ -94,8 +97,8 @@ type snapshotStep func(g *guest) error
 // snapshotTask forks a worker that runs its steps, each under the VM's lock
 // file, with time between them.
 func (c *call) snapshotTask(typ string, steps ...func(t *task) snapshotStep) string {
-	vmid, node := c.params.integer("vmid"), c.node
-	return c.lab.startTask(c, node, typ, strconv.Itoa(vmid), func(t *task) error {
+	vmid, node, kind := c.params.integer("vmid"), c.node, c.kind()
+	return c.lab.startTask(c, node, taskPrefix[kind]+typ, strconv.Itoa(vmid), func(t *task) error {
 		for i, step := range steps {
 			if i > 0 {
 				if err := t.sleep(snapshotTime); err != nil {
@@ -104,7 +107,7 @@ func (c *call) snapshotTask(typ string, steps ...func(t *task) snapshotStep) str
 			}
 			err := t.withLock(vmid, func() error {
 				return t.step(func() error {
-					g, err := t.lab.vmOn(node, vmid)
+					g, err := t.lab.guestOn(kind, node, vmid)
 					if err != nil {
 						return err
 					}
@@ -127,7 +130,7 @@ func snapshotCreate(c *call) (any, error) {
 	case "current", "pending":
 		return nil, fail("unable to use snapshot name '%s' (reserved name)", strings.ToLower(name))
 	}
-	if _, err := c.vm(); err != nil {
+	if _, err := c.namedGuest(); err != nil {
 		return nil, err
 	}
 	prepare := func(t *task) snapshotStep {
@@ -140,7 +143,7 @@ func snapshotCreate(c *call) (any, error) {
 			return nil
 		}
 	}
-	return c.snapshotTask("qmsnapshot", prepare, commit), nil
+	return c.snapshotTask("snapshot", prepare, commit), nil
 }
 
 func (t *task) prepareSnapshot(g *guest, name, description string) error {
@@ -153,7 +156,7 @@ func (t *task) prepareSnapshot(g *guest, name, description string) error {
 	if _, ok := g.snapshots[name]; ok {
 		return fail("snapshot name '%s' already used", name)
 	}
-	if !t.lab.hasFeature(g.conf, "snapshot", "") {
+	if !t.lab.canSnapshot(g) {
 		return fail("snapshot feature is not available")
 	}
 	snap := g.conf.forSnapshot()
@@ -161,7 +164,7 @@ func (t *task) prepareSnapshot(g *guest, name, description string) error {
 	snap.set("description", description)
 	g.snapshots[name] = snap
 	g.conf["lock"] = "snapshot"
-	for _, key := range snap.drives() {
+	for _, key := range snap.drives() { // a container's are not mentioned.
 		if d := parseDrive(snap[key]); !d.isCDROM() {
 			t.logf("snapshotting 'drive-%s' (%s)", key, d.file())
 		}
@@ -203,7 +206,7 @@ func snapshotDelete(c *call) (any, error) {
 		}
 	}
 	remove := func(*task) snapshotStep { return func(g *guest) error { return g.removeSnapshot(name) } }
-	return c.snapshotTask("qmdelsnapshot", prepare, remove), nil
+	return c.snapshotTask("delsnapshot", prepare, remove), nil
 }
 
 // removeSnapshot hands its parent on to those that had it as theirs, and keeps
@@ -221,7 +224,7 @@ func (g *guest) removeSnapshot(name string) error {
 		}
 	}
 	delete(g.conf, "lock")
-	for _, key := range snap.drives() {
+	for _, key := range g.volumeKeys(snap) {
 		d := parseDrive(snap[key])
 		if d.isCDROM() {
 			continue
@@ -262,11 +265,11 @@ func snapshotRollback(c *call) (any, error) {
 			if err := t.lab.rollBack(g, name); err != nil || !start {
 				return err
 			}
-			t.lab.startTask(c, c.node, "qmstart", strconv.Itoa(g.vmid), startWorker(g.vmid, g.node))
+			t.lab.startTask(c, c.node, taskPrefix[g.kind]+"start", strconv.Itoa(g.vmid), starters[g.kind](g.vmid, g.node))
 			return nil
 		}
 	}
-	return c.snapshotTask("qmrollback", prepare, apply), nil
+	return c.snapshotTask("rollback", prepare, apply), nil
 }
 
 // rollBack restores configuration and sizes; description and unusedN stay, and
@@ -283,16 +286,16 @@ func (l *Lab) rollBack(g *guest, name string) error {
 			conf[key] = value
 		}
 	}
-	for _, key := range g.conf.drives() {
+	for _, key := range g.volumeKeys(g.conf) {
 		d := parseDrive(g.conf[key])
-		if d.isCDROM() || !l.owns(g, d.file()) || snap.holds(d.file()) {
+		if d.isCDROM() || !l.owns(g, d.file()) || snap.holds(d.file()) || snap.mountsVolume(d.file()) {
 			continue
 		}
 		if _, err := conf.addUnused(d.file()); err != nil {
 			return err
 		}
 	}
-	for _, key := range snap.drives() {
+	for _, key := range g.volumeKeys(snap) {
 		if d := parseDrive(snap[key]); !d.isCDROM() {
 			if err := l.resizeVolume(g.node, d.file(), d.size()); err != nil {
 				return err

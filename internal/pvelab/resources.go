@@ -76,7 +76,7 @@ func (g *guest) resourceID() string { return fmt.Sprintf("%s/%d", g.kind, g.vmid
 
 // guestFigures are a guest's values in a broadcast.
 func (l *Lab) guestFigures(g *guest) map[string]any {
-	s := l.vmStatus(g, false)
+	s := l.guestStatus(g)
 	out := map[string]any{
 		"name": s["name"], "status": s["status"], "template": boolInt(g.isTemplate()), "maxcpu": s["cpus"],
 		"diskread": 0, "diskwrite": 0,

@@ -47,12 +47,13 @@ func (l *Lab) seedStorages() {
 	l.addStorage("seeds", "dir", 100*gib, map[string]string{"path": "/var/lib/seeds", "content": "iso"})
 }
 
-// seedFiles puts an installer, a cloud image and a container template on local.
+// seedFiles puts an installer, a cloud image and two versions of a container template on local.
 func (l *Lab) seedFiles() error {
 	local := l.storages["local"]
 	for _, n := range l.opts.Nodes {
 		for name, size := range map[string]int64{
 			"iso/debian-13.1.0-amd64-netinst.iso":            783 << 20,
+			"vztmpl/debian-13-standard_13.1-1_amd64.tar.zst": 123 << 20,
 			"vztmpl/debian-13-standard_13.1-2_amd64.tar.zst": 124 << 20,
 			"import/debian-13-genericcloud-amd64.qcow2":      414 << 20,
 		} {
@@ -181,9 +182,10 @@ func (l *Lab) leastRoles() map[string][]string {
 	guests := split("VM.Allocate VM.Audit VM.Clone VM.Config.CDROM VM.Config.CPU VM.Config.Cloudinit VM.Config.Disk " +
 		"VM.Config.HWType VM.Config.Memory VM.Config.Network VM.Config.Options VM.PowerMgmt Pool.Allocate Pool.Audit")
 	return map[string][]string{
-		"TerraformGuests": append(guests, agent...),
-		"TerraformSeeds":  split("Datastore.Allocate Datastore.AllocateTemplate Datastore.Audit"),
-		"TerraformView":   split("Sys.Audit"),
+		"TerraformGuests":    append(guests, agent...),
+		"TerraformSeeds":     split("Datastore.Allocate Datastore.AllocateTemplate Datastore.Audit"),
+		"TerraformTemplates": split("Datastore.Audit"),
+		"TerraformView":      split("Sys.Audit"),
 	}
 }
 
@@ -196,6 +198,7 @@ var leastGrants = []struct {
 	{"/pool/" + seedPool, "TerraformGuests", true},
 	{"/vms/9000", "PVETemplateUser", false},
 	{"/vms/9001", "PVETemplateUser", false},
+	{"/storage/local", "TerraformTemplates", false},
 	{"/storage/local-lvm", "PVEDatastoreUser", false},
 	{"/storage/shared-nfs", "PVEDatastoreUser", false},
 	{"/storage/seeds", "TerraformSeeds", false},

@@ -23,6 +23,8 @@ type volume struct {
 	// contentID names the data: it stays with a volume that is renamed or made a
 	// base, and goes along with a full copy.
 	contentID string
+	// unpacked is the template that a container's root volume was made from.
+	unpacked string
 	// data are the bytes of an uploaded file, nil elsewhere.
 	data []byte
 }
