@@ -160,6 +160,8 @@ func roundTrip(chain http.RoundTripper, req *http.Request) (envelope, error) {
 	return answer, nil
 }
 
+const formType = "application/x-www-form-urlencoded"
+
 // request builds a request. PVE reads the parameters of GET and DELETE from the
 // query, of POST and PUT from a form.
 func (c *Client) request(ctx context.Context, host, method, path string, params url.Values) (*http.Request, error) {
@@ -178,7 +180,7 @@ func (c *Client) request(ctx context.Context, host, method, path string, params 
 		return nil, fmt.Errorf("%s %s: %w", method, path, err)
 	}
 	if body != nil {
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		req.Header.Set("Content-Type", formType)
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", c.options.UserAgent)

@@ -46,9 +46,10 @@ func (t *logging) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// paramsOf reads a request's parameters without consuming its body.
+// paramsOf reads a request's parameters without consuming its body. An upload is
+// not read: it may be large, and is nobody's business.
 func paramsOf(req *http.Request) url.Values {
-	if req.GetBody == nil {
+	if req.GetBody == nil || req.Header.Get("Content-Type") != formType {
 		return req.URL.Query()
 	}
 	body, err := req.GetBody()
