@@ -46,7 +46,6 @@ func omit(endpoint, why string) omission {
 
 // omissions, first match wins.
 var omissions = []omission{
-	omit(`.*/firewall(/|$)`, "the lab has no firewall"),
 	omit(`/nodes/{node}/lxc`, "the lab has no containers"),
 	omit(`/cluster/ha(/|$)`, "the lab has no HA manager"),
 	omit(`.*/replication(/|$)`, "the lab has no replication"),

@@ -30,6 +30,7 @@ func init() {
 	registerAccessFormats()
 	registerStorageFormats()
 	registerQemuFormats()
+	registerFirewallFormats()
 }
 
 // readPropertyFormats reads the property strings that the schema only names.

@@ -57,6 +57,7 @@ type Lab struct {
 	ticketKey ticketKey
 
 	qemuState
+	firewallState
 	storageState
 	clusterState
 	accessState
@@ -88,6 +89,7 @@ func New(o Options) (*Lab, error) {
 	l.initCluster()
 	l.initStorage()
 	l.initQemu()
+	l.initFirewall()
 	l.initAccess()
 	l.routes()
 	if l.server, err = newServer(l); err != nil {

@@ -266,6 +266,7 @@ func (cl *cloning) writeStub() {
 	g := newGuest("qemu", cl.newid, cl.c.node)
 	g.conf = guestConfig{"description": " qmclone temporary file", "lock": "clone"}
 	cl.c.lab.guests[cl.newid] = g
+	cl.c.lab.copyFirewall(cl.vmid, cl.newid)
 }
 
 // copyDrives copies one drive after the other and writes the configuration
@@ -400,6 +401,7 @@ func (cl *cloning) undo(t *task) {
 			}
 		}
 		delete(t.lab.guests, cl.newid)
+		t.lab.removeFirewall(cl.newid)
 	})
 }
 

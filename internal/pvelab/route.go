@@ -65,6 +65,7 @@ func (l *Lab) routes() {
 	l.routeTasks()
 	l.routeAccess()
 	l.routeCluster()
+	l.routeFirewall()
 	l.routeStorage()
 	l.routeQemu()
 }
