@@ -102,7 +102,6 @@ func (d *destruction) finish(log logger) error {
 	}
 	l.removeGuestAccess(g.vmid)
 	l.removeFirewall(g.vmid)
-	l.removeFirewall(g.vmid)
 	if d.purge {
 		log("purging VM %d from related configurations..", g.vmid)
 	}
