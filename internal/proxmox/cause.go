@@ -199,6 +199,10 @@ func IsNoSpace(err error) bool { return says(texts(err), textNoSpace) }
 // PermissionOf names the path and the privileges that a refusal asked for. Of
 // several privileges one suffices.
 func PermissionOf(err error) (path string, privs []string, ok bool) {
+	var lack *LackError
+	if errors.As(err, &lack) {
+		return lack.Lacks[0].Path, []string{lack.Lacks[0].Privilege}, true
+	}
 	for _, text := range reasons(err) {
 		if found := textPermission.FindStringSubmatch(text); found != nil {
 			return found[1], strings.Split(found[2], "|"), true

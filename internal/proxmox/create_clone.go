@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -216,7 +217,7 @@ func (k *cloning) resolve(ctx context.Context, cause error) (outcome, error) {
 func (k *cloning) failed(ctx context.Context, err error) (Created, error) {
 	k.c.IDs.release(k.vmid)
 	if !k.lost && !k.begun {
-		return Created{Warnings: k.warnings}, k.explain(err)
+		return Created{Warnings: k.warnings}, k.explain(k.c.nameLack(ctx, err, "vm.create", k.scope()))
 	}
 	var interrupted *InterruptedError
 	if ctx.Err() != nil && !errors.As(err, &interrupted) {
@@ -227,6 +228,18 @@ func (k *cloning) failed(ctx context.Context, err error) (Created, error) {
 
 func (k *cloning) explain(err error) error {
 	return fmt.Errorf("clone template %d to %s: %w", k.spec.Template, nameGuest(k.vmid, k.spec.Name, k.spec.node()), err)
+}
+
+// scope are the objects that the clone is about.
+func (k *cloning) scope() Scope {
+	scope := Scope{"template": {strconv.Itoa(k.spec.Template)}, "vmid": {strconv.Itoa(k.vmid)}}
+	if k.spec.Pool != "" {
+		scope["pool"] = []string{k.spec.Pool}
+	}
+	if k.spec.Storage != "" {
+		scope["images"] = []string{k.spec.Storage}
+	}
+	return scope
 }
 
 func (k *cloning) guest() Guest {

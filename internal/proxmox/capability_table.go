@@ -1,0 +1,172 @@
+package proxmox
+
+// The paths of PVE's access control that the table speaks of.
+const (
+	rootPath     = "/"
+	guestPath    = "/vms/{vmid}"
+	templatePath = "/vms/{template}"
+	poolPath     = "/pool/{pool}"
+	bridgePath   = "/sdn/zones/localnetwork/{bridge}"
+	nodePath     = "/nodes/{node}"
+	imagesPath   = "/storage/{images}"
+	rootdirPath  = "/storage/{rootdir}"
+	vztmplPath   = "/storage/{vztmpl}"
+	isoPath      = "/storage/{iso}"
+)
+
+// Needs that several capabilities share.
+var (
+	needAudit      = Need{Path: guestPath, Privilege: "VM.Audit", Why: "read the guest and the marker that tells whose it is"}
+	needAllocate   = Need{Path: guestPath, Privilege: "VM.Allocate", Why: "make and destroy guests"}
+	needPower      = Need{Path: guestPath, Privilege: "VM.PowerMgmt", Why: "start and stop guests"}
+	needOptions    = Need{Path: guestPath, Privilege: "VM.Config.Options", Why: "write name, marker, tags and options"}
+	needCPU        = Need{Path: guestPath, Privilege: "VM.Config.CPU", Only: "cpu", Why: "set cores and CPU type"}
+	needMemory     = Need{Path: guestPath, Privilege: "VM.Config.Memory", Only: "memory", Why: "set the memory"}
+	needDisks      = Need{Path: guestPath, Privilege: "VM.Config.Disk", Only: "disks", Why: "grow and change disks"}
+	needNetwork    = Need{Path: guestPath, Privilege: "VM.Config.Network", Only: "network", Why: "set network devices"}
+	needBridge     = Need{Path: bridgePath, Privilege: "SDN.Use", Only: "network", Why: "attach a guest to the bridge"}
+	needCluster    = Need{Path: rootPath, Privilege: "Sys.Audit", Why: "see the cluster's members and which node answers"}
+	needHA         = Need{Path: rootPath, Privilege: "Sys.Audit", Why: "see whether the HA manager would start the guest again"}
+	needAgent      = Need{Path: guestPath, Privilege: "VM.GuestAgent.Audit", Privilege8: "VM.Monitor", Why: "ask the guest's agent"}
+	needLinkBridge = Need{Path: bridgePath, Privilege: "SDN.Use", Why: "write a device that is attached to the bridge"}
+	needList       = Need{Path: guestPath, Privilege: "VM.Audit", Why: "have the guest in PVE's lists"}
+)
+
+var capabilities = []Capability{
+	{
+		Name: "cluster.identity", Doc: "Tell which cluster answers: `cluster` in the provider block, and `proxmox_connection`",
+		Needs: []Need{needCluster},
+	},
+	{
+		Name: "vm.create", Doc: "Make, change, start, stop and destroy VMs: `proxmox_vm`",
+		Needs: []Need{
+			{Path: templatePath, Privilege: "VM.Clone", Why: "clone the template"},
+			{Path: templatePath, Privilege: "VM.Audit", Why: "read the template"},
+			needAllocate, needAudit, needOptions, needPower, needCPU, needMemory, needDisks, needNetwork,
+			{Path: imagesPath, Privilege: "Datastore.AllocateSpace", Why: "make disks on the storage"},
+			needBridge,
+		},
+	},
+	{
+		Name: "vm.cloud-init", Doc: "Add a cloud-init drive to a VM whose template has none",
+		Needs: []Need{
+			{Path: guestPath, Privilege: "VM.Config.Cloudinit", Only: "cloud_init", Why: "add the cloud-init drive"},
+			{Path: guestPath, Privilege: "VM.Config.CDROM", Only: "cloud_init", Why: "add the cloud-init drive"},
+		},
+	},
+	{
+		Name: "vm.addresses", Doc: "Read a VM's addresses from its agent, and wait for the agent",
+		Needs: []Need{needAgent},
+	},
+	{
+		Name: "vm.cloud-init-status", Doc: "Wait until cloud-init has finished in a VM",
+		Needs: []Need{{
+			Path: guestPath, Privilege: "VM.GuestAgent.FileRead", Privilege8: "VM.Monitor", Why: "read cloud-init's result through the agent",
+		}},
+	},
+	{
+		Name: "id-ledger", Doc: "Keep ids from being used again, in the pool of `defaults.pool`",
+		Needs: []Need{
+			{Path: poolPath, Privilege: "Pool.Allocate", Why: "reserve ids as pools within the pool"},
+			{Path: poolPath, Privilege: "Pool.Audit", Why: "see the ids that are reserved"},
+		},
+	},
+	{
+		Name: "container.create", Doc: "Make, change, start, stop and destroy containers",
+		Needs: []Need{
+			{Path: vztmplPath, Privilege: "Datastore.Audit", Why: "unpack a container template from the storage"},
+			needAllocate, needAudit, needOptions, needPower, needCPU, needMemory,
+			{Path: guestPath, Privilege: "VM.Config.Disk", Why: "make the root volume and mount points"},
+			needNetwork,
+			{Path: rootdirPath, Privilege: "Datastore.AllocateSpace", Why: "make volumes on the storage"},
+			needBridge,
+		},
+	},
+	{
+		Name: "seed_iso", Doc: "Upload NoCloud seeds, attach them and delete them",
+		Needs: []Need{
+			{Path: isoPath, Privilege: "Datastore.AllocateTemplate", Why: "upload ISO images"},
+			{Path: isoPath, Privilege: "Datastore.Audit", Why: "verify the uploaded image"},
+			{Path: isoPath, Privilege: "Datastore.Allocate", Why: "delete ISO images; Datastore.AllocateSpace is not enough for it"},
+			{Path: guestPath, Privilege: "VM.Config.CDROM", Why: "attach the image to the VM"},
+		},
+	},
+	{
+		Name: "firewall", Doc: "Set a guest's firewall options and rules",
+		Needs: []Need{
+			{Path: guestPath, Privilege: "VM.Config.Network", Why: "write the guest's firewall"},
+			{Path: guestPath, Privilege: "VM.Audit", Why: "read the guest's firewall"},
+		},
+	},
+	{
+		Name: "firewall.log", Doc: "Read a guest's firewall log",
+		Needs: []Need{{Path: guestPath, Privilege: "VM.Console", Why: "read the guest's firewall log"}},
+	},
+	{
+		Name: "firewall.node", Doc: "Set a node's firewall options and rules",
+		Needs: []Need{
+			{Path: nodePath, Privilege: "Sys.Modify", Why: "write the node's firewall"},
+			{Path: nodePath, Privilege: "Sys.Audit", Why: "read the node's firewall"},
+		},
+	},
+	{
+		Name: "firewall.cluster", Doc: "Set the cluster's firewall: options, rules, IP sets, aliases and groups",
+		Needs: []Need{
+			{Path: rootPath, Privilege: "Sys.Modify", Why: "write the cluster's firewall"},
+			{Path: rootPath, Privilege: "Sys.Audit", Why: "read the cluster's firewall"},
+		},
+	},
+	{
+		Name: "vm.stop", Doc: "Stop a VM, and tell whether it stays stopped",
+		Needs: []Need{needPower, needAudit, needHA},
+	},
+	{
+		Name: "vm.start", Doc: "Start a VM",
+		Needs: []Need{needPower, needAudit},
+	},
+	{
+		Name: "vm.link-down", Doc: "Take a VM's network link down",
+		Needs: []Need{{Path: guestPath, Privilege: "VM.Config.Network", Why: "change the device's link"}, needAudit, needLinkBridge},
+	},
+	{
+		Name: "vm.link-up", Doc: "Bring a VM's network link up again",
+		Needs: []Need{{Path: guestPath, Privilege: "VM.Config.Network", Why: "change the device's link"}, needAudit, needLinkBridge},
+	},
+	{
+		Name: "node.stop-guests", Doc: "Stop all guests of a node",
+		Needs: []Need{needPower, needAudit, needCluster},
+	},
+	{
+		Name: "node.shutdown", Doc: "Stop all guests of a node and shut it down",
+		Needs: []Need{
+			needPower, needAudit, needCluster,
+			{Path: nodePath, Privilege: "Sys.PowerMgmt", Why: "shut the node down"},
+		},
+	},
+	{
+		Name: "replication.lag", Doc: "Read how far a guest's replica lags behind",
+		Needs: []Need{{Path: guestPath, Privilege: "VM.Audit", Why: "read the guest's replication jobs"}},
+	},
+	{
+		Name: "replication-jobs.list", Doc: "List replication jobs",
+		Needs: []Need{{Path: guestPath, Privilege: "VM.Audit", Why: "read the guest's replication jobs"}},
+	},
+	{
+		Name: "probe.agent-ping", Doc: "Ask whether a VM's agent answers",
+		Needs: []Need{needAgent},
+	},
+	{
+		Name: "probe.service", Doc: "Ask a VM's agent for the state of a service",
+		Needs: []Need{{
+			Path: guestPath, Privilege: "VM.GuestAgent.Unrestricted", Privilege8: "VM.Monitor", Why: "run a command in the guest through its agent",
+		}},
+	},
+	{
+		Name: "vms.list", Doc: "List guests",
+		Needs: []Need{needList},
+	},
+	{
+		Name: "vm.nics", Doc: "Read a VM's network devices",
+		Needs: []Need{needAudit},
+	},
+}
