@@ -88,6 +88,9 @@ func (b *bindings) bind(want, got string) bool {
 // sameShape reports whether two tokens are of one kind; of two task ids whether
 // they name the same node, type, object and user.
 func sameShape(want, got string) bool {
+	if strings.HasPrefix(want, "fe80:") {
+		return strings.HasPrefix(got, "fe80:")
+	}
 	if !strings.HasPrefix(want, "UPID:") {
 		return len(want) == len(got) && strings.Count(want, ":") == strings.Count(got, ":")
 	}

@@ -217,6 +217,9 @@ func (c *comparison) ownTasks(want, got []any) (w, g []any) {
 	return w, g
 }
 
+// speedRE is the speed of an unpacking.
+var speedRE = regexp.MustCompile(`, \d+(\.\d+)?MiB/s`)
+
 var progressRE = regexp.MustCompile(`^transferred \d`)
 
 // logLines are the texts of a log; progress is there on both sides or on none.
@@ -229,7 +232,7 @@ func (c *comparison) logLines(at string, want, got []any) (w, g []any) {
 				progress = true
 				continue
 			}
-			out = append(out, m["t"])
+			out = append(out, speedRE.ReplaceAllString(t, ""))
 		}
 		return out, progress
 	}

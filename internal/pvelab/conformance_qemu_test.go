@@ -6,12 +6,17 @@ import "time"
 // virtual machines.
 func init() {
 	unrecorded["06"] = map[int][]step{
-		107: {justBooted(110)}, 108: {justBooted(110)}, 125: {justBooted(110)}, 128: {justBooted(110)},
+		107: {justBooted(110)}, 108: {justBooted(110)}, 125: {justBooted(110)},
+		128: {justBooted(110), silence(110, true)},
+		131: {silence(110, false)},
+		144: {guestExists(111)},
 		181: {lockVM(112, "backup")},
 		196: {lockVM(112, "")},
 	}
 	unrecorded["07"] = qemuErrorSteps()
 	unrecorded["08"] = map[int][]step{
+		// There is no system on its disk.
+		5:  {func(r *replay) { r.lab.Faults().IgnoreShutdown(110, true) }},
 		13: {pause(5 * time.Second)},
 		38: {loseVolume("local:110/vm-110-disk-0.raw")},
 	}
@@ -38,6 +43,30 @@ func createGuest(query string) step { return asRoot("POST", "/nodes/pve1/qemu", 
 // than a busy machine that replays.
 func justBooted(vmid int) step {
 	return func(r *replay) { r.lab.locked(func() { r.lab.guests[vmid].run.booted = r.lab.clock.Now() }) }
+}
+
+// silence keeps a guest from hearing of a shutdown, and its agent from answering,
+// as while it boots.
+func silence(vmid int, on bool) step {
+	return func(r *replay) {
+		r.lab.Faults().IgnoreShutdown(vmid, on)
+		r.lab.Faults().MuteAgent(vmid, on)
+	}
+}
+
+// guestExists waits until a worker has made its guest.
+func guestExists(vmid int) step {
+	return func(r *replay) {
+		for range 2000 {
+			exists := false
+			r.lab.locked(func() { exists = r.lab.guests[vmid] != nil })
+			if exists {
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+		r.t.Errorf("topic %s: guest %d does not come", r.topic.id, vmid)
+	}
 }
 
 // lockVM sets or clears a lock, as "qm set --lock" on the node does.

@@ -195,7 +195,7 @@ var unrecorded = map[string]map[int][]step{
 		8:  {cloneStarted(161)},
 		12: {tasksOver},
 		17: {cloneStarted(161)},
-		18: {goOn},
+		19: {tasksOver},
 		20: {interruptClone},
 	},
 }
@@ -207,39 +207,42 @@ func broadcastNow(r *replay) { r.lab.locked(r.lab.broadcastAll) }
 // stop freezes the lab's time.
 func stop(r *replay) { r.lab.clock.freeze() }
 
-// goOn lets a task of the lab go on that was at work during the last requests.
-func goOn(r *replay) { r.lab.clock.thaw() }
-
-// cloneStarted waits until the first disk of a clone is done, from when its
+// cloneStarted lets a clone go on until its first disk is done, from when its
 // configuration is complete but for the other disks.
 func cloneStarted(vmid int) step {
 	return func(r *replay) {
-		r.lab.clock.thaw()
-		defer r.lab.clock.freeze()
-		for range 1000 {
-			done := false
+		r.stepUntil(func() (done bool) {
 			r.lab.locked(func() { done = r.lab.guests[vmid] != nil && r.lab.guests[vmid].conf["memory"] != "" })
-			if done {
-				return
-			}
-			time.Sleep(time.Millisecond)
-		}
-		r.t.Errorf("topic %s: the clone %d does not get going", r.topic.id, vmid)
+			return done
+		})
 	}
 }
 
-// interruptClone waits for the moment in which the recorder's abort reached the
+// interruptClone finds the moment in which the recorder's abort reached the
 // clone: while the first disk was made, and after the end with 8.4.
 func interruptClone(r *replay) {
 	if r.lab.is8() {
 		tasksOver(r)
+		return
 	}
-	r.lab.clock.thaw()
-	for _, t := range r.lab.tasks.busy() {
-		for !t.wrote("Formatting ") {
-			time.Sleep(time.Millisecond)
+	r.stepUntil(func() bool {
+		return slices.ContainsFunc(r.lab.tasks.busy(), func(t *task) bool { return t.wrote("Formatting ") })
+	})
+}
+
+// stepUntil lets whoever sleeps pass one sleep at a time, and leaves the lab's
+// time frozen once something is the case.
+func (r *replay) stepUntil(done func() bool) {
+	r.lab.clock.freeze()
+	for range 2000 {
+		if done() {
+			return
 		}
+		r.lab.clock.thaw()
+		r.lab.clock.freeze()
+		time.Sleep(2 * time.Millisecond)
 	}
+	r.t.Errorf("topic %s: what was waited for does not happen", r.topic.id)
 }
 
 // tasksOver waits until no task is at work.
@@ -268,13 +271,19 @@ func (t *task) wrote(prefix string) bool {
 // new guest was free.
 func freeGuest(vmid int) step {
 	return func(r *replay) {
-		exists := false
-		r.lab.locked(func() { exists = r.lab.guests[vmid] != nil })
-		if !exists {
+		kind, running := "", false
+		r.lab.locked(func() {
+			if g := r.lab.guests[vmid]; g != nil {
+				kind, running = g.kind, g.run != nil
+			}
+		})
+		if kind == "" {
 			return
 		}
-		path := fmt.Sprintf("/nodes/pve1/qemu/%d", vmid)
-		asRoot("POST", path+"/status/stop", "")(r)
+		path := fmt.Sprintf("/nodes/pve1/%s/%d", kind, vmid)
+		if running {
+			asRoot("POST", path+"/status/stop", "")(r)
+		}
 		asRoot("DELETE", path, "purge=1")(r)
 	}
 }

@@ -3,6 +3,7 @@ package pvelab
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -89,4 +90,14 @@ func registerPairs() {
 			return nil
 		})
 	}
+}
+
+// checkTimezone knows the areas of the time zone database, not every city.
+func checkTimezone(value string) error {
+	area, _, isZone := strings.Cut(value, "/")
+	areas := split("Africa America Antarctica Arctic Asia Atlantic Australia Etc Europe Indian Pacific US")
+	if value == "host" || value == "UTC" || isZone && slices.Contains(areas, area) {
+		return nil
+	}
+	return refusal("invalid time zone '%s'", value)
 }

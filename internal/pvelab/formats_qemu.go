@@ -41,6 +41,7 @@ func registerQemuFormats() {
 	propertyChecks["pve-vm-cpu-conf"] = func(cpu map[string]string) error { return checkCPU(cpu, cpuFlags9) }
 	propertyChecks["pve-vm-cpu-conf"+suffix8] = func(cpu map[string]string) error { return checkCPU(cpu, cpuFlags8) }
 	registerFormat("pve-lxc-mp-string", checkMountPath)
+	registerFormat("pve-ct-timezone", checkTimezone)
 	registerPattern("pve-lxc-dev-string", `/dev/.+`, "%s is not a valid device path")
 }
 
@@ -78,7 +79,7 @@ func isSlot(name string, buses ...string) bool {
 }
 
 func checkMountPath(value string) error {
-	if value != "" && !strings.HasPrefix(value, "/") || slices.Contains(strings.Split(value, "/"), "..") {
+	if strings.Contains(value, "/./") || slices.Contains(strings.Split(value, "/"), "..") {
 		return refusal("%s contains illegal character sequences", value)
 	}
 	return nil

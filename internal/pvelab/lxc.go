@@ -91,6 +91,8 @@ func (l *Lab) canSnapshot(g *guest) bool {
 	return l.hasFeature(g.conf, "snapshot", "")
 }
 
+func (l *Lab) isCT(vmid int) bool { return l.guests[vmid] != nil && l.guests[vmid].kind == kindLXC }
+
 // checkUnused refuses an id that any guest of the cluster has.
 func (l *Lab) checkUnused(vmid int) error {
 	if old := l.guests[vmid]; old != nil {

@@ -30,12 +30,12 @@ func createCT(c *call) (any, error) {
 		storage: orDefault(c.params.str("storage"), "local"), start: c.params.boolean("start"),
 		unprivileged: !c.params.has("unprivileged") || c.params.boolean("unprivileged"),
 	}
-	restore, keys := c.params.boolean("restore"), c.params.str("ssh-public-keys")
+	restore, force, keys := c.params.boolean("restore"), c.params.boolean("force"), c.params.str("ssh-public-keys")
 	for _, name := range ctCreateControl {
 		delete(c.params, name)
 	}
 	cr.split(c.settings())
-	if err := cr.check(restore, keys); err != nil {
+	if err := cr.check(restore, restore && force && c.lab.isCT(cr.vmid), keys); err != nil {
 		return nil, err
 	}
 	g := newGuest(kindLXC, cr.vmid, c.node)
@@ -66,14 +66,15 @@ func (cr *ctCreation) split(all guestConfig) {
 	}
 }
 
-func (cr *ctCreation) check(restore bool, sshKeys string) error {
+// check refuses what PVE refuses before it forks; only a restore may overwrite.
+func (cr *ctCreation) check(restore, overwrite bool, sshKeys string) error {
 	c, l := cr.c, cr.c.lab
 	if !cr.unprivileged && !restore {
 		if err := c.require("/", "Sys.Modify"); err != nil {
 			return err
 		}
 	}
-	if err := l.checkUnused(cr.vmid); err != nil {
+	if err := l.checkUnused(cr.vmid); err != nil && !overwrite {
 		return err
 	}
 	if err := checkSSHKeys(url.PathEscape(sshKeys)); sshKeys != "" && err != nil {
@@ -172,7 +173,9 @@ func (cr *ctCreation) build(t *task) error {
 	}
 	err := t.step(func() error {
 		if _, err := t.lab.volume(cr.c.node, cr.template); err != nil {
-			t.logf("%s", err)
+			if !t.lab.is8() {
+				t.logf("%s", err)
+			}
 			return err
 		}
 		return nil

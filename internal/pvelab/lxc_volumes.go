@@ -273,10 +273,10 @@ func (m *volumeMove) checkHandOver() (from, to *guest, mp mount, err error) {
 		return nil, nil, nil, fail("Can't move volumes from or to template CT")
 	}
 	if err := from.checkModified(m.digest); err != nil {
-		return nil, nil, nil, fmt.Errorf("Container %d: %w", m.vmid, err)
+		return nil, nil, nil, fail("Container %d: %s", m.vmid, err)
 	}
 	if err := to.checkModified(m.toHash); err != nil {
-		return nil, nil, nil, fmt.Errorf("Container %d: %w", m.target, err)
+		return nil, nil, nil, fail("Container %d: %s", m.target, err)
 	}
 	mp, err = m.checkSlots(from, to)
 	return from, to, mp, err

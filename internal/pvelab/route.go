@@ -68,6 +68,7 @@ func (l *Lab) routes() {
 	l.routeFirewall()
 	l.routeStorage()
 	l.routeQemu()
+	l.routeLXC()
 }
 
 func apiIndex(*call) (any, error) {
