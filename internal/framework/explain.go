@@ -122,14 +122,29 @@ func refused(err error) (explanation, bool) {
 			remedy: "What only root may do is refused to every API token, even to one of root's.\n\n" + separation,
 		}, true
 	}
-	names := strings.Join(privileges, " or ")
 	return explanation{
-		cause: fmt.Sprintf("the API token lacks %s on %s", names, where),
-		remedy: fmt.Sprintf("Give it a role that holds %s, for example:\n"+
-			"  pveum role add Terraform --privs %q\n"+
-			"  pveum acl modify %s --tokens '<user>@<realm>!<name>' --roles Terraform\n\n%s%s",
-			names, privileges[0], where, privilegeHint(privileges), separation),
+		cause:  fmt.Sprintf("the API token lacks %s on %s", strings.Join(privileges, " or "), where),
+		remedy: grant(where, privileges),
 	}, true
+}
+
+// grant says what privileges are for and how to give the first of them.
+func grant(where string, privileges []string) string {
+	var text strings.Builder
+	for _, privilege := range privileges {
+		if purposes := proxmox.Purposes(where, privilege); len(purposes) > 0 {
+			fmt.Fprintf(&text, "%s is needed to %s.\n", privilege, strings.Join(purposes, ", to "))
+		}
+	}
+	fmt.Fprintf(&text, "Give the token a role that holds %s, for example:\n"+
+		"  pveum role add Terraform --privs %q\n"+
+		"  pveum acl modify %s --tokens '<user>@<realm>!<name>' --roles Terraform\n"+
+		"(--users '<user>@<realm>' where a user signs in with a password).\n\n",
+		strings.Join(privileges, " or "), privileges[0], where)
+	if slices.Contains(privileges, "VM.Audit") {
+		text.WriteString("Rights that come from a pool end when the guest leaves the pool.\n\n")
+	}
+	return text.String() + separation
 }
 
 // answered repeats the bare answer of PVE.
@@ -144,21 +159,6 @@ func answered(err error) string {
 // separation is what surprises most about tokens.
 const separation = "A token with privilege separation has no rights of its own user: it holds only what is granted to the token itself, " +
 	"and never more than the user holds too."
-
-// privilegeHint tells what is known of privileges that are asked for where one
-// would not expect it.
-func privilegeHint(privileges []string) string {
-	switch {
-	case slices.Contains(privileges, "SDN.Use"):
-		return "SDN.Use is what attaching a guest to a bridge needs; every local bridge lies under /sdn/zones/localnetwork.\n\n"
-	case slices.Contains(privileges, "Datastore.Allocate"):
-		return "Deleting a file such as an ISO image needs Datastore.Allocate; Datastore.AllocateSpace, which is enough to upload it, is not.\n\n"
-	case slices.Contains(privileges, "VM.Audit"):
-		return "Rights that come from a pool end when the guest leaves the pool.\n\n"
-	default:
-		return ""
-	}
-}
 
 // conflict explains what somebody else did or is doing.
 func conflict(err error) (explanation, bool) {

@@ -1,0 +1,54 @@
+package seeds
+
+import (
+	"context"
+	"regexp"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/proxmox"
+	"terraform-provider-proxmox/internal/seed"
+)
+
+// Name is what an image's volume is called: by an id of its owner's own, which
+// nobody else uses, and by its digest, so that another image never replaces one
+// that a guest still reads.
+type Name struct{ Storage, UID, SHA256 string }
+
+// String is the volume's id.
+func (n Name) String() string { return n.Storage + ":iso/" + n.file() }
+
+func (n Name) file() string { return n.UID + "-" + n.SHA256 + ".iso" }
+
+var nameForm = regexp.MustCompile(`^([^:]+):iso/([0-9a-f-]{36})-([0-9a-f]{64})\.iso$`)
+
+// ParseName reads a volume's id.
+func ParseName(volid string) (Name, bool) {
+	match := nameForm.FindStringSubmatch(volid)
+	if match == nil {
+		return Name{}, false
+	}
+	return Name{match[1], match[2], match[3]}, true
+}
+
+// Put uploads an image to a node and waits until the storage lists it.
+func Put(ctx context.Context, client *proxmox.Client, node string, name Name, image *seed.Image) (proxmox.Volume, error) {
+	return client.Storage.Store(ctx, proxmox.Upload{
+		Node: node, Storage: name.Storage, Content: "iso", Name: name.file(),
+		Size: image.Size(), SHA256: name.SHA256, Open: image.Open,
+		Progress: func(line string) { framework.Log(ctx, line, nil) },
+	})
+}
+
+// CheckStorage checks that a node can keep a seed on a storage, and adds an
+// error at the attribute if not.
+func CheckStorage(ctx context.Context, client *proxmox.Client, node, storage string, at path.Path, diags *diag.Diagnostics) (proxmox.NodeStorage, bool) {
+	storages, err := client.View.Storages(ctx, node)
+	if err != nil {
+		framework.AddAttributeError(diags, at, "list the storages of node "+node, err)
+		return proxmox.NodeStorage{}, false
+	}
+	return framework.FindStorage(storages, node, storage, "iso", at, diags)
+}
