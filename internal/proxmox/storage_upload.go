@@ -49,6 +49,7 @@ func (s *StorageService) Store(ctx context.Context, u Upload) (Volume, error) {
 		return Volume{}, err
 	}
 	defer release()
+	defer s.c.View.dropImages(u.Storage)
 	for attempt := 0; ; attempt++ {
 		err := s.upload(ctx, u)
 		if err == nil {

@@ -53,6 +53,7 @@ func (s *StorageService) Delete(ctx context.Context, node, volid string) error {
 	if !strings.HasPrefix(name, "iso/") {
 		return fmt.Errorf("%s is no ISO image: only these are deleted by name", volid)
 	}
+	defer s.c.View.dropImages(storage)
 	for attempt := 0; ; attempt++ {
 		err := s.remove(ctx, node, storage, volid)
 		if err == nil || ctx.Err() != nil || !mayPass(err) {
@@ -82,6 +83,8 @@ type VolumeUser struct {
 	Node string
 	// Slot is the drive that holds it.
 	Slot string
+	// UID is what the VM's marker says, "" where it is nobody's.
+	UID string
 	// Running is whether the VM ran when the cluster last said so.
 	Running bool
 }
@@ -116,8 +119,9 @@ func (s *StorageService) VolumeUsers(ctx context.Context, node string, shared bo
 			return nil, fmt.Errorf("finding out who uses %s: %w", volid, err)
 		}
 		if slot := config.slotOf(volid); slot != "" {
+			marker, _ := config.Marker()
 			users = append(users, VolumeUser{
-				VMID: guest.VMID, Name: guest.Name, Node: guest.Node, Slot: slot, Running: guest.Status == "running",
+				VMID: guest.VMID, Name: guest.Name, Node: guest.Node, Slot: slot, UID: marker.UID, Running: guest.Status == "running",
 			})
 		}
 	}
@@ -138,6 +142,43 @@ func (c *VMConfig) slotOf(volid string) string {
 		}
 	}
 	return ""
+}
+
+// Eject takes a volume out of the CD-ROM drive of one of our own guests; the
+// drive stays, empty. A guest without our marker is refused by the gate. Where
+// the guest runs and its system holds the drive, PVE leaves the change pending
+// or fails: then the volume is still in use.
+func (c *Client) Eject(ctx context.Context, user VolumeUser, volid string) error {
+	guest := Guest{Kind: KindVM, VMID: user.VMID, Node: user.Node, UID: user.UID}
+	_, err := c.Configure(ctx, guest, nil, func(config *VMConfig) (VMUpdate, error) {
+		update := VMUpdate{Set: map[string]string{}}
+		for slot, drive := range config.CDROMs() {
+			if drive.Volume == volid {
+				update.Set[slot] = "none,media=cdrom"
+			}
+		}
+		return update, nil
+	})
+	return err
+}
+
+// Images lists the ISO images of a storage as a node sees them.
+func (v *View) Images(ctx context.Context, node, storage string) ([]Volume, error) {
+	key := viewKey{what: "images", node: node, id: storage}
+	return shared(ctx, v, key, func(ctx context.Context) ([]Volume, error) {
+		return v.c.Storage.Content(ctx, node, storage, "iso")
+	})
+}
+
+// dropImages forgets the images of a storage, which may be shared by all nodes.
+func (v *View) dropImages(storage string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for key := range v.entries {
+		if key.what == "images" && key.id == storage {
+			delete(v.entries, key)
+		}
+	}
 }
 
 // vmPending is a VM's configuration with what is pending, shared like
