@@ -49,7 +49,7 @@ func TestAddError(t *testing.T) {
 		"an ISO image may not be deleted": {
 			said(http.StatusForbidden, "Permission check failed (/storage/seeds, Datastore.Allocate)"),
 			[]string{"Datastore.Allocate on /storage/seeds"},
-			[]string{"ISO image needs Datastore.Allocate"},
+			[]string{"Datastore.Allocate is needed to delete ISO images"},
 		},
 		"only root may": {
 			said(http.StatusInternalServerError, "only root can set 'args' config"),

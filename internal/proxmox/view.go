@@ -93,6 +93,14 @@ func (v *View) Bridges(ctx context.Context, node string) ([]Interface, error) {
 	})
 }
 
+// Permissions are the token's own privileges on all paths. They are shared: not
+// to be changed.
+func (v *View) Permissions(ctx context.Context) (Permissions, error) {
+	return shared(ctx, v, viewKey{what: "permissions"}, func(ctx context.Context) (Permissions, error) {
+		return v.c.Access.Permissions(ctx, "")
+	})
+}
+
 // VMConfig is a VM's configuration, for templates: it may be 30 seconds old. It
 // is shared: not to be changed.
 func (v *View) VMConfig(ctx context.Context, node string, vmid int) (*VMConfig, error) {

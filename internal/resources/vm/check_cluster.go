@@ -29,6 +29,9 @@ func (r *Resource) check(ctx context.Context, d *draft) {
 		if !r.Data.RequireVMIDRange(d.diags) {
 			return
 		}
+		if !c.checkPrivileges(ctx) {
+			return
+		}
 		c.checkVMID(ctx)
 		c.checkTemplate(ctx)
 	} else {
