@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -66,10 +67,22 @@ func (e *endpoint) serve(raw net.Conn) {
 			return
 		}
 		if !e.exchange(raw, c, in, left > 0) {
-			_ = c.Close()
+			linger(c, in)
 			return
 		}
 	}
+}
+
+// lingerTime is how long a client may take to read the last answer.
+const lingerTime = time.Second
+
+// linger ends a connection after the last answer and reads what the client still
+// sends, lest the kernel throw the answer away with it.
+func linger(c *tls.Conn, in io.Reader) {
+	_ = c.CloseWrite()
+	_ = c.SetReadDeadline(time.Now().Add(lingerTime))
+	_, _ = io.Copy(io.Discard, in)
+	_ = c.Close()
 }
 
 // exchange reads one request and answers it; it reports whether the connection
