@@ -20,6 +20,8 @@ type Client struct {
 	Access  *AccessService
 	Pools   *PoolService
 	Tasks   *TaskService
+	// Firewall is that of guests, nodes and the cluster.
+	Firewall *FirewallService
 	// View is the shared, cached picture of the cluster.
 	View *View
 	// Gate grants the permissions that mutations of guests need.
@@ -55,6 +57,7 @@ func New(o Options) (*Client, error) {
 	c.Access = &AccessService{c: c}
 	c.Pools = &PoolService{c: c}
 	c.Tasks = &TaskService{c: c}
+	c.Firewall = &FirewallService{c: c}
 	c.View = newView(c)
 	c.Gate = newGate(c)
 	c.IDs = newAllocator(c)

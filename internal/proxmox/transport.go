@@ -85,7 +85,8 @@ func isRead(req *http.Request) bool { return req.Method == http.MethodGet }
 
 // protectedRead tells the reads that PVE's schema marks as protected.
 var protectedRead = regexp.MustCompile(`^/(cluster/status|access/(users|tfa).*` +
-	`|nodes/[^/]+/(qemu|lxc|storage.*|tasks/.+|(qemu|lxc)/\d+/(status|agent|snapshot|feature|migrate|interfaces).*))$`)
+	`|nodes/[^/]+/(qemu|lxc|storage.*|tasks/.+|firewall/log` +
+	`|(qemu|lxc)/\d+/(firewall/log|(status|agent|snapshot|feature|migrate|interfaces).*)))$`)
 
 func isPooled(req *http.Request) bool { return isRead(req) && !protectedRead.MatchString(apiPath(req)) }
 
