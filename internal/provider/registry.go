@@ -9,12 +9,14 @@ import (
 	"terraform-provider-proxmox/internal/datasources/node"
 	"terraform-provider-proxmox/internal/datasources/storage"
 	"terraform-provider-proxmox/internal/datasources/template"
+	"terraform-provider-proxmox/internal/resources/seediso"
 	"terraform-provider-proxmox/internal/resources/vm"
 )
 
 // Resources lists the constructors of the resources.
 func (p *proxmoxProvider) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{
+		seediso.New,
 		vm.New,
 	}
 }

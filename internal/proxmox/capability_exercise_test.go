@@ -72,7 +72,7 @@ func exerciseVM(ctx context.Context, s *subject) error {
 	for _, change := range []map[string]string{
 		{"cores": "1"}, {"memory": "1024"}, {"net0": "virtio,bridge=vmbr0"}, {"tags": "web", "onboot": "0"},
 	} {
-		build := func(*VMConfig) (VMUpdate, error) { return VMUpdate{Set: change}, nil }
+		build := func(*GuestConfig) (ConfigUpdate, error) { return ConfigUpdate{Set: change}, nil }
 		if _, err := s.Configure(ctx, guest, nil, build); err != nil {
 			return err
 		}

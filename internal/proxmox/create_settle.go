@@ -132,7 +132,7 @@ func (s *settling) warn(node string) {
 	}
 }
 
-func (s *settling) judge(config *VMConfig) (undecided bool, _ error) {
+func (s *settling) judge(config *GuestConfig) (undecided bool, _ error) {
 	name := config.Get("name")
 	marker, marked := config.Marker()
 	if marked && marker.Creating && name == s.spec.Name {

@@ -20,7 +20,7 @@ type DestroyOptions struct {
 	Task UPID
 	// Check is asked right before each call that destroys, with what the gate
 	// read, and refuses by its error. It may be nil.
-	Check func(*VMConfig) error
+	Check func(*GuestConfig) error
 	// Progress receives the lines of the tasks' logs. It may be nil.
 	Progress func(line string)
 }
@@ -133,7 +133,7 @@ func (d *destruction) try(ctx context.Context) error {
 
 // mayDestroy refuses what PVE would refuse only in its task, or not at all.
 // PVE destroys a suspended guest, whose lock stays until it is resumed.
-func (d *destruction) mayDestroy(config *VMConfig) error {
+func (d *destruction) mayDestroy(config *GuestConfig) error {
 	if config.Get("protection") == "1" {
 		return ErrProtected
 	}

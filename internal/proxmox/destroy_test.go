@@ -111,7 +111,7 @@ func TestDestroyRefuses(t *testing.T) {
 	unknown := errors.New("unknown disk unused0")
 	tests := map[string]struct {
 		steps []step
-		check func(*VMConfig) error
+		check func(*GuestConfig) error
 		want  string
 	}{
 		"protected":           {steps: steps(protected), want: "protected"},
@@ -122,11 +122,11 @@ func TestDestroyRefuses(t *testing.T) {
 		"managed by HA": {
 			steps: steps(oursHere, on(destroy).fail(500, "unable to remove VM 10000 - used in HA resources and purge parameter not set.")), want: "HA",
 		},
-		"check": {steps: steps(oursHere), check: func(*VMConfig) error { return unknown }, want: "unknown disk"},
+		"check": {steps: steps(oursHere), check: func(*GuestConfig) error { return unknown }, want: "unknown disk"},
 		"check after the stop": {
 			steps: steps(oursHere, on(destroy).fail(500, runs), oursHere, ends(stop, stopUPID),
 				on(readGuest).data200(configOf(ours, "unused0", "local:10000/x.raw"))),
-			check: func(c *VMConfig) error {
+			check: func(c *GuestConfig) error {
 				if c.Get("unused0") != "" {
 					return unknown
 				}

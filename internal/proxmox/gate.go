@@ -74,7 +74,7 @@ func (p *permission) spend() (grant, error) {
 // takes none the time in between is the remaining risk.
 type Owned struct {
 	permission permission
-	config     *VMConfig
+	config     *GuestConfig
 }
 
 func (o *Owned) spend() (grant, error) {
@@ -85,7 +85,7 @@ func (o *Owned) spend() (grant, error) {
 }
 
 // Config is the configuration that the gate read.
-func (o *Owned) Config() *VMConfig { return o.config }
+func (o *Owned) Config() *GuestConfig { return o.config }
 
 // Node is where the guest is.
 func (o *Owned) Node() string { return o.permission.grant.node }

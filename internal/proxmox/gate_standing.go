@@ -114,12 +114,12 @@ func nameGuest(vmid int, name, node string) string {
 type sight struct {
 	standing Standing
 	node     string
-	config   *VMConfig
+	config   *GuestConfig
 	detail   string
 }
 
 // judge decides how a guest stands whose configuration was read.
-func judge(guest Guest, config *VMConfig) sight {
+func judge(guest Guest, config *GuestConfig) sight {
 	s := sight{node: config.Node, config: config}
 	marker, marked := config.Marker()
 	switch {
@@ -143,7 +143,7 @@ func judge(guest Guest, config *VMConfig) sight {
 
 // sameMachine reports whether it is the machine that was seen before. The
 // creation time alone would not do: a clone inherits its template's.
-func sameMachine(guest Guest, config *VMConfig) bool {
+func sameMachine(guest Guest, config *GuestConfig) bool {
 	return guest.SMBIOSUUID != "" &&
 		strings.EqualFold(guest.SMBIOSUUID, config.SMBIOSUUID()) && guest.CTime == config.CTime()
 }
@@ -153,7 +153,7 @@ func sameMachine(guest Guest, config *VMConfig) bool {
 // disk or with the last. A destroyed VM ends as one, when its disks are gone
 // and its configuration not yet. A guest that was complete before is not the
 // one that is being made now.
-func isStub(guest Guest, config *VMConfig) bool {
+func isStub(guest Guest, config *GuestConfig) bool {
 	switch config.Lock() {
 	case "destroyed":
 		return true

@@ -178,7 +178,7 @@ func TestPermissionsAreSingleUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	update := VMUpdate{Set: map[string]string{"cores": "2"}}
+	update := ConfigUpdate{Set: map[string]string{"cores": "2"}}
 	if err := c.VMs.Update(t.Context(), own, update); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ type Look struct {
 	// Node is where the guest was seen, "" where it was not.
 	Node string
 	// Config is nil when it could not be read.
-	Config *VMConfig
+	Config *GuestConfig
 	// Status is the live state of a guest of ours; its zero value otherwise.
 	Status GuestStatus
 	// Detail says more about what was found, for a human.

@@ -130,7 +130,7 @@ func (s *StorageService) VolumeUsers(ctx context.Context, node string, shared bo
 }
 
 // slotOf is the drive that holds a volume, in force or pending; "" for none.
-func (c *VMConfig) slotOf(volid string) string {
+func (c *GuestConfig) slotOf(volid string) string {
 	for _, values := range []map[string]string{c.Current, c.Pending} {
 		for _, key := range slices.Sorted(maps.Keys(values)) {
 			if !diskSlot.MatchString(key) {
@@ -150,8 +150,8 @@ func (c *VMConfig) slotOf(volid string) string {
 // or fails: then the volume is still in use.
 func (c *Client) Eject(ctx context.Context, user VolumeUser, volid string) error {
 	guest := Guest{Kind: KindVM, VMID: user.VMID, Node: user.Node, UID: user.UID}
-	_, err := c.Configure(ctx, guest, nil, func(config *VMConfig) (VMUpdate, error) {
-		update := VMUpdate{Set: map[string]string{}}
+	_, err := c.Configure(ctx, guest, nil, func(config *GuestConfig) (ConfigUpdate, error) {
+		update := ConfigUpdate{Set: map[string]string{}}
 		for slot, drive := range config.CDROMs() {
 			if drive.Volume == volid {
 				update.Set[slot] = "none,media=cdrom"
@@ -182,10 +182,10 @@ func (v *View) dropImages(storage string) {
 }
 
 // vmPending is a VM's configuration with what is pending, shared like
-// [View.VMConfig].
-func (v *View) vmPending(ctx context.Context, node string, vmid int) (*VMConfig, error) {
+// [View.GuestConfig].
+func (v *View) vmPending(ctx context.Context, node string, vmid int) (*GuestConfig, error) {
 	key := viewKey{what: "config", node: node, id: "pending/" + strconv.Itoa(vmid)}
-	return shared(ctx, v, key, func(ctx context.Context) (*VMConfig, error) {
+	return shared(ctx, v, key, func(ctx context.Context) (*GuestConfig, error) {
 		return v.c.VMs.Pending(ctx, node, vmid)
 	})
 }

@@ -1,30 +1,84 @@
 package proxmox
 
-import "net/http"
+import (
+	"errors"
+	"net/http"
+)
 
-// authorizing adds the API token. When PVE refuses it and the file with the
-// secret has changed, the request is made once more: a refused request has not
-// begun.
+// credentials authorize requests: an API token, or a user's ticket.
+type credentials interface {
+	// authorize adds what PVE wants to see, and returns it. next sends a request
+	// that has to be made for it.
+	authorize(req *http.Request, next http.RoundTripper) (used string, err error)
+	// renew is told what PVE refused, and reports whether there is something else
+	// to try.
+	renew(req *http.Request, next http.RoundTripper, refused string) (bool, error)
+}
+
+// newCredentials takes a user with a password, or else a token.
+func newCredentials(o Options, p *problems) credentials {
+	byPassword := o.Username != "" || o.Password != "" || o.PasswordFile != ""
+	byToken := o.TokenID != "" || o.TokenSecret != "" || o.TokenSecretFile != ""
+	switch {
+	case byPassword && byToken:
+		p.add("Username", "give an API token or a user with a password, not both")
+		return nil
+	case byPassword:
+		return newSignIn(o, p)
+	default:
+		return newCredential(o, p)
+	}
+}
+
+// authorizing adds the credentials. When PVE refuses them and there are others,
+// a secret from a file that has changed or a new ticket, the request is made
+// once more: a refused request has not begun.
 type authorizing struct {
-	next       http.RoundTripper
-	credential *credential
+	next        http.RoundTripper
+	credentials credentials
 }
 
 func (t *authorizing) RoundTrip(req *http.Request) (*http.Response, error) {
-	header := t.credential.header()
-	resp, err := t.send(req, header)
-	if err != nil || resp.StatusCode != http.StatusUnauthorized || !t.credential.renew(header) {
+	resp, used, err := t.send(req)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized {
 		return resp, err
 	}
+	another, err := t.credentials.renew(req, t.next, used)
+	if err != nil {
+		_ = resp.Body.Close()
+		return nil, &unsentError{err}
+	}
+	if !another {
+		return resp, nil
+	}
 	_ = resp.Body.Close()
-	return t.send(req, t.credential.header())
+	resp, _, err = t.send(req)
+	return resp, err
 }
 
-func (t *authorizing) send(req *http.Request, header string) (*http.Response, error) {
+func (t *authorizing) send(req *http.Request) (_ *http.Response, used string, _ error) {
 	req, err := resend(req)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	req.Header.Set("Authorization", header)
-	return t.next.RoundTrip(req)
+	if used, err = t.credentials.authorize(req, t.next); err != nil {
+		return nil, "", &unsentError{err}
+	}
+	resp, err := t.next.RoundTrip(req)
+	return resp, used, err
+}
+
+// unsentError is why a request was not sent, or, refused, not sent again. It is
+// explained already.
+type unsentError struct{ error }
+
+func (e *unsentError) Unwrap() error { return e.error }
+
+// asUnsent finds the reason of an [unsentError].
+func asUnsent(err error) (error, bool) {
+	var unsent *unsentError
+	if errors.As(err, &unsent) {
+		return unsent.error, true
+	}
+	return nil, false
 }

@@ -25,6 +25,9 @@ func (t *explaining) RoundTrip(req *http.Request) (*http.Response, error) {
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
 	traced := req.WithContext(httptrace.WithClientTrace(req.Context(), trace))
 	resp, err := t.next.RoundTrip(traced)
+	if reason, unsent := asUnsent(err); unsent {
+		return nil, reason
+	}
 	if err != nil {
 		return nil, explain(req, err, connected.Load())
 	}

@@ -146,7 +146,7 @@ func TestMutations(t *testing.T) {
 		return err
 	}
 	updating := func(ctx context.Context, c *Client) error {
-		return c.VMs.Update(ctx, owned(110), VMUpdate{Set: map[string]string{"memory": "128"}})
+		return c.VMs.Update(ctx, owned(110), ConfigUpdate{Set: map[string]string{"memory": "128"}})
 	}
 	timeout := failure(500, "can't lock file '/var/lock/qemu-server/lock-9000.conf' - got timeout")
 	tests := map[string]struct {
@@ -411,7 +411,7 @@ func TestLogHidesSecrets(t *testing.T) {
 			lines = append(lines, fmt.Sprint(msg, fields))
 		}
 	})
-	err := c.VMs.Update(t.Context(), owned(110), VMUpdate{Set: map[string]string{"cipassword": password, "ciuser": "ops"}})
+	err := c.VMs.Update(t.Context(), owned(110), ConfigUpdate{Set: map[string]string{"cipassword": password, "ciuser": "ops"}})
 	all := strings.Join(append(lines, err.Error()), "\n")
 	if strings.Contains(all, password) || strings.Contains(all, testSecret) {
 		t.Errorf("a secret is told: %s", all)

@@ -33,7 +33,7 @@ func mayPass(err error) bool {
 
 // perform makes one mutation with a permission each time it is tried. It
 // returns the configuration that the last permission was granted on.
-func (c *Client) perform(ctx context.Context, guest Guest, own *Owned, call func(*Owned) error) (*VMConfig, error) {
+func (c *Client) perform(ctx context.Context, guest Guest, own *Owned, call func(*Owned) error) (*GuestConfig, error) {
 	for attempt := 0; ; attempt++ {
 		if own == nil || own.config == nil {
 			var err error
@@ -58,8 +58,8 @@ func (c *Client) perform(ctx context.Context, guest Guest, own *Owned, call func
 // change makes no call. A change that PVE refuses on a running guest would stay
 // pending all the same: what it left is reverted. It returns what the gate read
 // before the change.
-func (c *Client) Configure(ctx context.Context, guest Guest, own *Owned, build func(*VMConfig) (VMUpdate, error)) (*VMConfig, error) {
-	var tried VMUpdate
+func (c *Client) Configure(ctx context.Context, guest Guest, own *Owned, build func(*GuestConfig) (ConfigUpdate, error)) (*GuestConfig, error) {
+	var tried ConfigUpdate
 	before, err := c.perform(ctx, guest, own, func(own *Owned) error {
 		update, err := build(own.Config())
 		if err != nil || update.empty() {
@@ -74,12 +74,12 @@ func (c *Client) Configure(ctx context.Context, guest Guest, own *Owned, build f
 	return before, errors.Join(err, c.revert(ctx, guest, before, tried))
 }
 
-func (u VMUpdate) empty() bool {
+func (u ConfigUpdate) empty() bool {
 	return len(u.Set) == 0 && len(u.Delete) == 0 && len(u.Revert) == 0
 }
 
 // revert drops what a refused change has left pending and was not before.
-func (c *Client) revert(ctx context.Context, guest Guest, before *VMConfig, tried VMUpdate) error {
+func (c *Client) revert(ctx context.Context, guest Guest, before *GuestConfig, tried ConfigUpdate) error {
 	var left []string
 	_, err := c.perform(ctx, guest, nil, func(own *Owned) error {
 		left = nil
@@ -92,7 +92,7 @@ func (c *Client) revert(ctx context.Context, guest Guest, before *VMConfig, trie
 		if len(left) == 0 {
 			return nil
 		}
-		return c.VMs.Update(ctx, own, VMUpdate{Revert: left})
+		return c.VMs.Update(ctx, own, ConfigUpdate{Revert: left})
 	})
 	if err != nil && len(left) > 0 {
 		return fmt.Errorf("the refused change stays pending (%v) until it is reverted: %w", left, err)
@@ -103,7 +103,7 @@ func (c *Client) revert(ctx context.Context, guest Guest, before *VMConfig, trie
 // Grow makes a disk as large as asked. A disk of that size is left alone; a
 // larger one is refused before any call that changes something. It returns what
 // the gate read before.
-func (c *Client) Grow(ctx context.Context, guest Guest, own *Owned, slot string, size Size, progress func(line string)) (*VMConfig, error) {
+func (c *Client) Grow(ctx context.Context, guest Guest, own *Owned, slot string, size Size, progress func(line string)) (*GuestConfig, error) {
 	return c.perform(ctx, guest, own, func(own *Owned) error {
 		disk, ok := own.Config().Disks()[slot]
 		switch {

@@ -7,7 +7,7 @@ import (
 
 // Power brings a guest to the power wanted. A guest that has it is left alone.
 // It returns what the gate read before the first call.
-func (c *Client) Power(ctx context.Context, guest Guest, own *Owned, want PowerState, o PowerOptions) (*VMConfig, error) {
+func (c *Client) Power(ctx context.Context, guest Guest, own *Owned, want PowerState, o PowerOptions) (*GuestConfig, error) {
 	switch want {
 	case PowerRunning:
 		return c.start(ctx, guest, own, o)
@@ -22,14 +22,14 @@ func (c *Client) Power(ctx context.Context, guest Guest, own *Owned, want PowerS
 
 // Reboot shuts a guest down and starts it, which brings pending changes into
 // force. It returns what the gate read before.
-func (c *Client) Reboot(ctx context.Context, guest Guest, own *Owned, o PowerOptions) (*VMConfig, error) {
+func (c *Client) Reboot(ctx context.Context, guest Guest, own *Owned, o PowerOptions) (*GuestConfig, error) {
 	return c.command(ctx, guest, own, o, c.VMs.Reboot)
 }
 
 // command makes one power call and waits for it.
 func (c *Client) command(ctx context.Context, guest Guest, own *Owned, o PowerOptions,
 	call func(context.Context, PowerPermission) (UPID, error),
-) (*VMConfig, error) {
+) (*GuestConfig, error) {
 	return c.perform(ctx, guest, own, func(own *Owned) error {
 		upid, err := call(ctx, own)
 		if err != nil {
@@ -42,7 +42,7 @@ func (c *Client) command(ctx context.Context, guest Guest, own *Owned, o PowerOp
 
 // start starts a guest. PVE refuses to start one that runs, paused or not; a
 // paused one goes on.
-func (c *Client) start(ctx context.Context, guest Guest, own *Owned, o PowerOptions) (*VMConfig, error) {
+func (c *Client) start(ctx context.Context, guest Guest, own *Owned, o PowerOptions) (*GuestConfig, error) {
 	config, err := c.command(ctx, guest, own, o, c.VMs.Start)
 	if !IsRunning(err) {
 		return config, err
@@ -56,7 +56,7 @@ func (c *Client) start(ctx context.Context, guest Guest, own *Owned, o PowerOpti
 }
 
 // stop stops a guest. Stopping a stopped one succeeds.
-func (c *Client) stop(ctx context.Context, guest Guest, own *Owned, o PowerOptions) (*VMConfig, error) {
+func (c *Client) stop(ctx context.Context, guest Guest, own *Owned, o PowerOptions) (*GuestConfig, error) {
 	if o.ShutdownTimeout <= 0 {
 		return c.command(ctx, guest, own, o, c.VMs.Stop)
 	}
@@ -65,7 +65,7 @@ func (c *Client) stop(ctx context.Context, guest Guest, own *Owned, o PowerOptio
 	})
 }
 
-func (c *Client) pause(ctx context.Context, guest Guest, own *Owned, o PowerOptions) (*VMConfig, error) {
+func (c *Client) pause(ctx context.Context, guest Guest, own *Owned, o PowerOptions) (*GuestConfig, error) {
 	if own == nil {
 		var err error
 		if own, err = c.Gate.Own(ctx, guest); err != nil {

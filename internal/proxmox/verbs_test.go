@@ -15,8 +15,8 @@ const (
 	start  = "POST /nodes/pve1/qemu/10000/status/start"
 )
 
-func fixed(u VMUpdate) func(*VMConfig) (VMUpdate, error) {
-	return func(*VMConfig) (VMUpdate, error) { return u, nil }
+func fixed(u ConfigUpdate) func(*GuestConfig) (ConfigUpdate, error) {
+	return func(*GuestConfig) (ConfigUpdate, error) { return u, nil }
 }
 
 func TestConfigure(t *testing.T) {
@@ -36,12 +36,12 @@ func TestConfigure(t *testing.T) {
 	for name, list := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			read, err := script(t, list...).Configure(t.Context(), ourGuest(), nil, func(c *VMConfig) (VMUpdate, error) {
+			read, err := script(t, list...).Configure(t.Context(), ourGuest(), nil, func(c *GuestConfig) (ConfigUpdate, error) {
 				cores := "2"
 				if c.Get("cores") != "" {
 					cores = "9"
 				}
-				return VMUpdate{Set: map[string]string{"cores": cores}}, nil
+				return ConfigUpdate{Set: map[string]string{"cores": cores}}, nil
 			})
 			if err != nil || read == nil || read.VMID != 10000 {
 				t.Errorf("got %v, %v", read, err)
@@ -58,7 +58,7 @@ func TestConfigureUsesThePermissionAtHand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	update := VMUpdate{Set: map[string]string{"cores": "2"}}
+	update := ConfigUpdate{Set: map[string]string{"cores": "2"}}
 	if _, err := c.Configure(t.Context(), ourGuest(), own, fixed(update)); err != nil {
 		t.Fatal(err)
 	}
@@ -74,13 +74,13 @@ func TestConfigureUsesThePermissionAtHand(t *testing.T) {
 func TestConfigureMakesNoCallWithoutAChange(t *testing.T) {
 	t.Parallel()
 
-	read, err := script(t, oursHere).Configure(t.Context(), ourGuest(), nil, fixed(VMUpdate{}))
+	read, err := script(t, oursHere).Configure(t.Context(), ourGuest(), nil, fixed(ConfigUpdate{}))
 	if err != nil || read.Digest != "d1" {
 		t.Errorf("got %v, %v", read, err)
 	}
 	refusal := errors.New("no such slot")
 	_, err = script(t, oursHere).Configure(t.Context(), ourGuest(), nil,
-		func(*VMConfig) (VMUpdate, error) { return VMUpdate{}, refusal })
+		func(*GuestConfig) (ConfigUpdate, error) { return ConfigUpdate{}, refusal })
 	if !errors.Is(err, refusal) {
 		t.Errorf("got %v", err)
 	}
@@ -95,7 +95,7 @@ func TestConfigureRevertsWhatARefusalLeft(t *testing.T) {
 	before := append(configOf(Marker{UID: uidA, VMID: 10000}), map[string]any{"key": "vga", "value": "std", "pending": "qxl"})
 	after := append(slices.Clone(before), map[string]any{"key": "net1", "pending": "virtio,bridge=nope"})
 	refused := on(put).with("net1", "virtio,bridge=nope").fail(400, "hotplug problem - bridge 'nope' does not exist")
-	update := VMUpdate{Set: map[string]string{"net1": "virtio,bridge=nope", "vga": "qxl"}}
+	update := ConfigUpdate{Set: map[string]string{"net1": "virtio,bridge=nope", "vga": "qxl"}}
 	tests := map[string][]step{
 		"reverted":        steps(on(readGuest).data200(before), refused, on(readGuest).data200(after), on(put).with("revert", "net1")),
 		"nothing is left": steps(on(readGuest).data200(ours), refused, on(readGuest).data200(ours)),
@@ -120,7 +120,7 @@ func TestVerbsAskTheGate(t *testing.T) {
 	t.Parallel()
 
 	guest := ourGuest()
-	update := VMUpdate{Set: map[string]string{"cores": "2"}}
+	update := ConfigUpdate{Set: map[string]string{"cores": "2"}}
 	verbs := map[string]func(context.Context, *Client) error{
 		"configure": func(ctx context.Context, c *Client) error {
 			_, err := c.Configure(ctx, guest, nil, fixed(update))
@@ -234,7 +234,7 @@ func TestVerbsGiveUpWithTheirContext(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	c := script(t, oursHere, on(put).fail(500, "VM is locked (backup)"), oursHere, on(put).fail(500, "VM is locked (backup)").and(cancel))
-	_, err := c.Configure(ctx, ourGuest(), nil, fixed(VMUpdate{Set: map[string]string{"cores": "2"}}))
+	_, err := c.Configure(ctx, ourGuest(), nil, fixed(ConfigUpdate{Set: map[string]string{"cores": "2"}}))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the interruption", err)
 	}

@@ -103,9 +103,9 @@ func (v *View) Permissions(ctx context.Context) (Permissions, error) {
 
 // VMConfig is a VM's configuration, for templates: it may be 30 seconds old. It
 // is shared: not to be changed.
-func (v *View) VMConfig(ctx context.Context, node string, vmid int) (*VMConfig, error) {
+func (v *View) VMConfig(ctx context.Context, node string, vmid int) (*GuestConfig, error) {
 	key := viewKey{what: "config", node: node, id: strconv.Itoa(vmid)}
-	return shared(ctx, v, key, func(ctx context.Context) (*VMConfig, error) {
+	return shared(ctx, v, key, func(ctx context.Context) (*GuestConfig, error) {
 		return v.c.VMs.Config(ctx, node, vmid)
 	})
 }

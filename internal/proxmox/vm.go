@@ -55,8 +55,8 @@ type CloneRequest struct {
 	Format  string
 }
 
-// VMUpdate is a change of a VM's configuration.
-type VMUpdate struct {
+// ConfigUpdate is a change of a guest's configuration.
+type ConfigUpdate struct {
 	Set map[string]string
 	// Delete returns keys to PVE's default; a disk becomes "unusedN".
 	Delete []string
@@ -118,12 +118,12 @@ func (s *VMService) Status(ctx context.Context, node string, vmid int) (GuestSta
 }
 
 // Config reads a VM's configuration with pending changes merged in.
-func (s *VMService) Config(ctx context.Context, node string, vmid int) (*VMConfig, error) {
+func (s *VMService) Config(ctx context.Context, node string, vmid int) (*GuestConfig, error) {
 	var values map[string]json.RawMessage
 	if err := s.c.get(ctx, vmPath(node, vmid, "config"), nil, &values); err != nil {
 		return nil, err
 	}
-	config := newVMConfig(node, vmid)
+	config := newGuestConfig(KindVM, node, vmid)
 	for key, raw := range values {
 		if value, err := scalar(raw); err == nil {
 			config.set(key, value)
@@ -134,7 +134,7 @@ func (s *VMService) Config(ctx context.Context, node string, vmid int) (*VMConfi
 
 // Pending reads a VM's configuration: values in force, pending changes and the
 // digest in one call.
-func (s *VMService) Pending(ctx context.Context, node string, vmid int) (*VMConfig, error) {
+func (s *VMService) Pending(ctx context.Context, node string, vmid int) (*GuestConfig, error) {
 	var items []struct {
 		Key     string `json:"key"`
 		Value   *Text  `json:"value"`
@@ -145,7 +145,7 @@ func (s *VMService) Pending(ctx context.Context, node string, vmid int) (*VMConf
 	if err := s.c.get(ctx, vmPath(node, vmid, "pending"), nil, &items); err != nil {
 		return nil, err
 	}
-	config := newVMConfig(node, vmid)
+	config := newGuestConfig(KindVM, node, vmid)
 	for _, item := range items {
 		if item.Value != nil {
 			config.set(item.Key, string(*item.Value))

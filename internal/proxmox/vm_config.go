@@ -7,8 +7,10 @@ import (
 	"strings"
 )
 
-// VMConfig is a VM's configuration. Numbers are text, as in PVE's own file.
-type VMConfig struct {
+// GuestConfig is the configuration of a guest, whatever its kind. Numbers are
+// text, as in PVE's own file.
+type GuestConfig struct {
+	Kind Kind
 	Node string
 	VMID int
 	// Current are the values in force. Read by [VMService.Config], they have
@@ -22,11 +24,11 @@ type VMConfig struct {
 	Digest string
 }
 
-func newVMConfig(node string, vmid int) *VMConfig {
-	return &VMConfig{Node: node, VMID: vmid, Current: map[string]string{}, Pending: map[string]string{}}
+func newGuestConfig(kind Kind, node string, vmid int) *GuestConfig {
+	return &GuestConfig{Kind: kind, Node: node, VMID: vmid, Current: map[string]string{}, Pending: map[string]string{}}
 }
 
-func (c *VMConfig) set(key, value string) {
+func (c *GuestConfig) set(key, value string) {
 	if key == "digest" {
 		c.Digest = value
 		return
@@ -44,10 +46,10 @@ var (
 )
 
 // Get is the value of a key in force, "" when it is not set.
-func (c *VMConfig) Get(key string) string { return c.Current[key] }
+func (c *GuestConfig) Get(key string) string { return c.Current[key] }
 
 // Wanted is the value of a key once pending changes are in force.
-func (c *VMConfig) Wanted(key string) string {
+func (c *GuestConfig) Wanted(key string) string {
 	if value, ok := c.Pending[key]; ok {
 		return value
 	}
@@ -59,23 +61,23 @@ func (c *VMConfig) Wanted(key string) string {
 
 // Disks are the disks by slot ("scsi0"), without CD-ROMs, unused volumes and the
 // machine's own state.
-func (c *VMConfig) Disks() map[string]Disk {
+func (c *GuestConfig) Disks() map[string]Disk {
 	return c.drives(diskSlot, func(d Disk) bool { return !d.IsCDROM() })
 }
 
 // CDROMs are the CD-ROM drives by slot, the cloud-init drive included.
-func (c *VMConfig) CDROMs() map[string]Disk { return c.drives(diskSlot, Disk.IsCDROM) }
+func (c *GuestConfig) CDROMs() map[string]Disk { return c.drives(diskSlot, Disk.IsCDROM) }
 
 // StateDisks are the volumes of the machine's own state, "efidisk0" and
 // "tpmstate0".
-func (c *VMConfig) StateDisks() map[string]Disk { return c.drives(stateSlot, anyDisk) }
+func (c *GuestConfig) StateDisks() map[string]Disk { return c.drives(stateSlot, anyDisk) }
 
 // Unused are the volumes that are attached nowhere, by "unusedN".
-func (c *VMConfig) Unused() map[string]Disk { return c.drives(unusedSlot, anyDisk) }
+func (c *GuestConfig) Unused() map[string]Disk { return c.drives(unusedSlot, anyDisk) }
 
 func anyDisk(Disk) bool { return true }
 
-func (c *VMConfig) drives(slots *regexp.Regexp, wanted func(Disk) bool) map[string]Disk {
+func (c *GuestConfig) drives(slots *regexp.Regexp, wanted func(Disk) bool) map[string]Disk {
 	found := map[string]Disk{}
 	for key, value := range c.Current {
 		if !slots.MatchString(key) {
@@ -95,7 +97,7 @@ func (c *VMConfig) drives(slots *regexp.Regexp, wanted func(Disk) bool) map[stri
 }
 
 // NICs are the network devices by slot ("net0").
-func (c *VMConfig) NICs() map[string]NIC {
+func (c *GuestConfig) NICs() map[string]NIC {
 	found := map[string]NIC{}
 	for key, value := range c.Current {
 		if !nicSlot.MatchString(key) {
@@ -111,16 +113,16 @@ func (c *VMConfig) NICs() map[string]NIC {
 }
 
 // Description is the description as PVE has it, marker and all.
-func (c *VMConfig) Description() string { return c.Current["description"] }
+func (c *GuestConfig) Description() string { return c.Current["description"] }
 
 // Marker is the guest's own marker, if it carries one.
-func (c *VMConfig) Marker() (Marker, bool) { return ParseMarker(c.Description(), c.VMID) }
+func (c *GuestConfig) Marker() (Marker, bool) { return ParseMarker(c.Description(), c.VMID) }
 
 // Lock is the operation that holds the guest ("clone", "backup"), "" for none.
-func (c *VMConfig) Lock() string { return c.Current["lock"] }
+func (c *GuestConfig) Lock() string { return c.Current["lock"] }
 
 // Template reports whether it is a template.
-func (c *VMConfig) Template() bool {
+func (c *GuestConfig) Template() bool {
 	template, _ := parseBool(c.Current["template"])
 	return template
 }
@@ -128,7 +130,7 @@ func (c *VMConfig) Template() bool {
 // BootDisk is the slot of the first disk in the boot order, never a CD-ROM or a
 // network device. Where neither "boot" nor the old "bootdisk" names one, a disk
 // that is the only one is meant.
-func (c *VMConfig) BootDisk() (slot string, ok bool) {
+func (c *GuestConfig) BootDisk() (slot string, ok bool) {
 	disks := c.Disks()
 	for _, slot := range c.bootOrder() {
 		if _, ok := disks[slot]; ok {
@@ -148,7 +150,7 @@ func (c *VMConfig) BootDisk() (slot string, ok bool) {
 
 // bootOrder are the devices of "boot: order=scsi0;ide2;net0". The old form,
 // letters such as "cdn", names none.
-func (c *VMConfig) bootOrder() []string {
+func (c *GuestConfig) bootOrder() []string {
 	props, err := ParseProps(c.Current["boot"])
 	if err != nil {
 		return nil
@@ -158,7 +160,7 @@ func (c *VMConfig) bootOrder() []string {
 }
 
 // SMBIOSUUID is the machine's UUID, "" when there is none.
-func (c *VMConfig) SMBIOSUUID() string {
+func (c *GuestConfig) SMBIOSUUID() string {
 	var smbios SMBIOS1
 	if UnmarshalProps(c.Current["smbios1"], &smbios) != nil {
 		return ""
@@ -168,7 +170,7 @@ func (c *VMConfig) SMBIOSUUID() string {
 
 // CTime is when PVE made the guest, seconds since 1970; 0 when it does not say.
 // A clone keeps the time of its template.
-func (c *VMConfig) CTime() int64 {
+func (c *GuestConfig) CTime() int64 {
 	var meta Meta
 	if UnmarshalProps(c.Current["meta"], &meta) != nil {
 		return 0
@@ -177,7 +179,7 @@ func (c *VMConfig) CTime() int64 {
 }
 
 // PendingKeys are the keys that wait for the next start, sorted.
-func (c *VMConfig) PendingKeys() []string {
+func (c *GuestConfig) PendingKeys() []string {
 	keys := slices.AppendSeq(slices.Clone(c.PendingDelete), maps.Keys(c.Pending))
 	slices.Sort(keys)
 	return slices.Compact(keys)

@@ -20,7 +20,7 @@ import (
 // when the configuration is no longer the one that the gate read
 // ([IsDigestMismatch]). A change that fails on a running VM, for it cannot be
 // made in flight, is pending all the same.
-func (s *VMService) Update(ctx context.Context, own *Owned, u VMUpdate) error {
+func (s *VMService) Update(ctx context.Context, own *Owned, u ConfigUpdate) error {
 	params, err := u.params()
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (s *VMService) Update(ctx context.Context, own *Owned, u VMUpdate) error {
 
 // UpdateAsync changes the configuration in a task, which may create and remove
 // volumes.
-func (s *VMService) UpdateAsync(ctx context.Context, own *Owned, u VMUpdate) (UPID, error) {
+func (s *VMService) UpdateAsync(ctx context.Context, own *Owned, u ConfigUpdate) (UPID, error) {
 	params, err := u.params()
 	if err != nil {
 		return UPID{}, err
@@ -54,7 +54,7 @@ func (s *VMService) Resize(ctx context.Context, own *Owned, slot string, size Si
 // Unlink detaches disks; with force their volumes are removed. It changes the
 // configuration, for PVE's call of that name takes no digest.
 func (s *VMService) Unlink(ctx context.Context, own *Owned, slots []string, force bool) error {
-	return s.Update(ctx, own, VMUpdate{Delete: slots, Force: force})
+	return s.Update(ctx, own, ConfigUpdate{Delete: slots, Force: force})
 }
 
 // Delete destroys a stopped VM and its disks.
@@ -149,7 +149,7 @@ func (g grant) params(params url.Values, use digestUse) url.Values {
 }
 
 // params are the parameters of a change. PVE refuses one that changes nothing.
-func (u VMUpdate) params() (url.Values, error) {
+func (u ConfigUpdate) params() (url.Values, error) {
 	params := url.Values{}
 	for key, value := range u.Set {
 		params.Set(key, value)

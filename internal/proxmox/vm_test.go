@@ -82,7 +82,7 @@ func TestBootDisk(t *testing.T) {
 		"cloud-init is not": {map[string]string{"ide2": "l:vm-1-cloudinit,media=cdrom", "boot": "order=ide2"}, ""},
 	}
 	for name, test := range tests {
-		config := &VMConfig{Current: test.current}
+		config := &GuestConfig{Current: test.current}
 		if got, ok := config.BootDisk(); got != test.want || ok != (test.want != "") {
 			t.Errorf("%s: boots from %q", name, got)
 		}
@@ -148,10 +148,10 @@ func TestChangesOfAGuest(t *testing.T) {
 		want string
 	}{
 		"update": {func(c *Client, own *Owned) error {
-			return c.VMs.Update(ctx, own, VMUpdate{Set: map[string]string{"cores": "2"}, Delete: []string{"tags", "startup"}, Revert: []string{"memory"}})
+			return c.VMs.Update(ctx, own, ConfigUpdate{Set: map[string]string{"cores": "2"}, Delete: []string{"tags", "startup"}, Revert: []string{"memory"}})
 		}, "PUT " + vm + "/config", "cores=2&delete=startup%2Ctags&digest=" + testDigest + "&revert=memory"},
 		"update in a task": {func(c *Client, own *Owned) error {
-			_, err := c.VMs.UpdateAsync(ctx, own, VMUpdate{Set: map[string]string{"scsi1": "local:1"}})
+			_, err := c.VMs.UpdateAsync(ctx, own, ConfigUpdate{Set: map[string]string{"scsi1": "local:1"}})
 			return err
 		}, "POST " + vm + "/config", "digest=" + testDigest + "&scsi1=local%3A1"},
 		"resize": {func(c *Client, own *Owned) error {
@@ -225,7 +225,7 @@ func TestEmptyUpdateIsRefused(t *testing.T) {
 	t.Parallel()
 	pve := newRecordedPVE(t)
 	own := owned(110)
-	if err := pve.client(t).VMs.Update(t.Context(), own, VMUpdate{Force: true}); err == nil || len(pve.calls()) != 0 {
+	if err := pve.client(t).VMs.Update(t.Context(), own, ConfigUpdate{Force: true}); err == nil || len(pve.calls()) != 0 {
 		t.Errorf("error %v, calls %q", err, pve.calls())
 	}
 	if _, err := own.spend(); err != nil {

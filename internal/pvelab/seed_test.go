@@ -90,7 +90,7 @@ func TestLeastTokenCanDoNoMore(t *testing.T) {
 		{"DELETE", "/nodes/pve1/qemu/9000", "", "Permission check failed (/vms/9000, VM.Allocate)"},
 		{"POST", "/nodes/pve1/qemu/9000/clone", "newid=20000", "Permission check failed"},
 		{"POST", "/pools", "poolid=other", "Permission check failed (/pool/other, Pool.Allocate)"},
-		{"GET", "/nodes/pve1/storage/local/content", "", "Permission check failed (/storage/local, Datastore.Audit|Datastore.AllocateSpace)"},
+		{"POST", "/nodes/pve1/storage/local/content", "vmid=20000&filename=vm-20000-disk-0&size=1G", "Permission check failed (/storage/local, Datastore.AllocateSpace)"},
 	} {
 		values, err := url.ParseQuery(tc.form)
 		if err != nil {

@@ -109,13 +109,18 @@ func (h *Hand) Call(ctx context.Context, method, path string, params Params, out
 	if err != nil {
 		return err
 	}
-	for name, value := range h.headers {
-		request.Header.Set(name, value)
-	}
 	if body != nil {
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
 
+	return h.do(request, out)
+}
+
+// do signs and sends a request.
+func (h *Hand) do(request *http.Request, out any) error {
+	for name, value := range h.headers {
+		request.Header.Set(name, value)
+	}
 	answer, err := h.client.Do(request)
 	if err != nil {
 		return err

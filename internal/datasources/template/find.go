@@ -44,12 +44,12 @@ func (e *notFoundError) Error() string { return e.why }
 
 // find finds the one template that is wanted. The cluster's list only tells
 // where to look: it is up to ten seconds old, the configuration is not.
-func find(ctx context.Context, client *proxmox.Client, w wanted) (*proxmox.VMConfig, error) {
+func find(ctx context.Context, client *proxmox.Client, w wanted) (*proxmox.GuestConfig, error) {
 	guests, err := client.View.Guests(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list the guests: %w", err)
 	}
-	var candidates, templates []*proxmox.VMConfig
+	var candidates, templates []*proxmox.GuestConfig
 	for _, guest := range guests {
 		if !w.matches(guest) {
 			continue
@@ -107,7 +107,7 @@ func (w wanted) absent(ctx context.Context, client *proxmox.Client) error {
 		"It needs VM.Audit (and for clones VM.Clone) on /vms/%d or on the guest's pool.", w.vmid, w.vmid)}
 }
 
-func listed(configs []*proxmox.VMConfig) string {
+func listed(configs []*proxmox.GuestConfig) string {
 	var all []string
 	for _, config := range configs {
 		all = append(all, fmt.Sprintf("VM %d on node %q", config.VMID, config.Node))

@@ -32,7 +32,7 @@ type networkModel struct {
 }
 
 // fromConfig takes a template's configuration and the storages of its node.
-func fromConfig(config *proxmox.VMConfig, storages []proxmox.NodeStorage) model {
+func fromConfig(config *proxmox.GuestConfig, storages []proxmox.NodeStorage) model {
 	m := model{
 		VMID:    int64(config.VMID),
 		Name:    config.Get("name"),

@@ -10,7 +10,7 @@ import (
 func TestFromConfig(t *testing.T) {
 	t.Parallel()
 
-	config := &proxmox.VMConfig{Node: "pve1", VMID: 9000, Current: map[string]string{
+	config := &proxmox.GuestConfig{Node: "pve1", VMID: 9000, Current: map[string]string{
 		"name":    "debian-13",
 		"tags":    "prod;base",
 		"boot":    "order=ide2;net0;scsi1;scsi0",
@@ -46,7 +46,7 @@ func TestFromConfig(t *testing.T) {
 func TestFromBareConfig(t *testing.T) {
 	t.Parallel()
 
-	m := fromConfig(&proxmox.VMConfig{Node: "pve1", VMID: 9000, Current: map[string]string{"tags": " "}}, nil)
+	m := fromConfig(&proxmox.GuestConfig{Node: "pve1", VMID: 9000, Current: map[string]string{"tags": " "}}, nil)
 	if m.BootDisk != nil || m.CloudInit || len(m.Disks) != 0 || m.Tags == nil || len(m.Tags) != 0 {
 		t.Errorf("boot disk %v, cloud-init %t, disks %v, tags %v: want none", m.BootDisk, m.CloudInit, m.Disks, m.Tags)
 	}

@@ -46,7 +46,7 @@ type found struct {
 }
 
 // findAddresses asks the agent of a running guest, once and never waiting.
-func findAddresses(ctx context.Context, client *proxmox.Client, node string, config *proxmox.VMConfig, running bool) found {
+func findAddresses(ctx context.Context, client *proxmox.Client, node string, config *proxmox.GuestConfig, running bool) found {
 	values := wanted(config)
 	if !agentEnabled(values) {
 		return found{slots: staticAddresses(values)}

@@ -98,7 +98,7 @@ func (c *checker) refuseTaken(ctx context.Context, vmid int) {
 		"Another guest has it, and it is not adopted. "+who+" Choose another vmid.")
 }
 
-func isMarked(config *proxmox.VMConfig) bool {
+func isMarked(config *proxmox.GuestConfig) bool {
 	_, marked := config.Marker()
 	return marked
 }
@@ -134,7 +134,7 @@ func (c *checker) checkTemplate(ctx context.Context) {
 }
 
 // findTemplate reads the template's configuration.
-func (c *checker) findTemplate(ctx context.Context, vmid int) (*proxmox.VMConfig, bool) {
+func (c *checker) findTemplate(ctx context.Context, vmid int) (*proxmox.GuestConfig, bool) {
 	d, here := c.draft, at("template")
 	if c.bounds.Contains(vmid) {
 		d.diags.AddAttributeError(here, fmt.Sprintf("Template %d lies inside the vmid_range", vmid),
@@ -150,7 +150,7 @@ func (c *checker) findTemplate(ctx context.Context, vmid int) (*proxmox.VMConfig
 }
 
 // readTemplate finds and reads a template by its vmid.
-func readTemplate(ctx context.Context, client *proxmox.Client, vmid int) (*proxmox.VMConfig, error) {
+func readTemplate(ctx context.Context, client *proxmox.Client, vmid int) (*proxmox.GuestConfig, error) {
 	guest, listed, err := client.View.Guest(ctx, vmid)
 	switch {
 	case err != nil:
@@ -176,7 +176,7 @@ func readTemplate(ctx context.Context, client *proxmox.Client, vmid int) (*proxm
 
 // checkBootDisk refuses a first slot that only looks like the boot disk: it
 // would be a new, empty disk beside the one that the guest boots from.
-func (c *checker) checkBootDisk(template *proxmox.VMConfig) {
+func (c *checker) checkBootDisk(template *proxmox.GuestConfig) {
 	d := c.draft
 	boot, ok := template.BootDisk()
 	if !ok {
@@ -195,7 +195,7 @@ func (c *checker) checkBootDisk(template *proxmox.VMConfig) {
 	}
 }
 
-func (c *checker) checkTemplateDisk(template *proxmox.VMConfig, slot string, disk map[string]attr.Value) {
+func (c *checker) checkTemplateDisk(template *proxmox.GuestConfig, slot string, disk map[string]attr.Value) {
 	d, here := c.draft, at("disks").AtMapKey(slot)
 	if _, isDrive := template.CDROMs()[slot]; isDrive {
 		d.diags.AddAttributeError(here, slot+" is a CD-ROM drive", fmt.Sprintf("Template %d has %s=%s. A disk needs another slot.", template.VMID, slot, template.Get(slot)))
@@ -221,7 +221,7 @@ func (c *checker) checkTemplateDisk(template *proxmox.VMConfig, slot string, dis
 
 // checkElsewhere checks a clone to another node than the template's, for which
 // PVE wants each of its volumes, CD-ROM drives included, on a shared storage.
-func (c *checker) checkElsewhere(ctx context.Context, template *proxmox.VMConfig) {
+func (c *checker) checkElsewhere(ctx context.Context, template *proxmox.GuestConfig) {
 	d := c.draft
 	storages, err := c.client.View.Storages(ctx, template.Node)
 	if err != nil {

@@ -142,7 +142,7 @@ func (s search) absent(ctx context.Context, vmid int) error {
 }
 
 // unmarked explains how a guest without a marker is imported.
-func (s search) unmarked(config *proxmox.VMConfig) error {
+func (s search) unmarked(config *proxmox.GuestConfig) error {
 	marker := proxmox.Marker{UID: proxmox.NewUID(), VMID: config.VMID}
 	return fmt.Errorf("VM %d %q carries no marker of this provider, so that it is somebody else's. To hand it over, put this line into its notes in Proxmox VE, "+
 		"and import it again: %s", config.VMID, config.Get("name"), marker)

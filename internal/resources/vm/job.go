@@ -30,7 +30,7 @@ type job struct {
 	// own is a permission that was granted and not used yet.
 	own *proxmox.Owned
 	// latest is the guest's configuration as it was read last.
-	latest *proxmox.VMConfig
+	latest *proxmox.GuestConfig
 	// running is whether the guest runs, as far as the job knows; nil means
 	// that it does not know.
 	running *bool
@@ -117,7 +117,7 @@ func (j *job) take(created proxmox.Created, err error) {
 
 // cloneSpec says what to clone. A description that is not configured is the
 // template's, which the marker would replace.
-func (j *job) cloneSpec(ctx context.Context, template *proxmox.VMConfig) proxmox.CloneSpec {
+func (j *job) cloneSpec(ctx context.Context, template *proxmox.GuestConfig) proxmox.CloneSpec {
 	description := j.plan.text("description")
 	if isNull(j.config.values["description"]) {
 		description = proxmox.SplitDescription(template.Description())
@@ -222,7 +222,7 @@ func (j *job) spend() *proxmox.Owned {
 }
 
 // note remembers where the guest is and what tells it apart.
-func (j *job) note(config *proxmox.VMConfig) {
+func (j *job) note(config *proxmox.GuestConfig) {
 	j.guest.Node = config.Node
 	j.guest.SMBIOSUUID, j.guest.CTime = config.SMBIOSUUID(), config.CTime()
 }

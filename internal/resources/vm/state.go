@@ -105,7 +105,7 @@ func saveIdentity(ctx context.Context, identity *tfsdk.ResourceIdentity, state d
 
 // report fills the attributes that show the guest's configuration. With settle
 // only those that were to be known after apply.
-func report(state document, config *proxmox.VMConfig, settle bool) {
+func report(state document, config *proxmox.GuestConfig, settle bool) {
 	if config == nil {
 		return
 	}

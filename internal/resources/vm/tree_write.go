@@ -109,8 +109,8 @@ func (w *writer) fail(at path.Path, err error) {
 }
 
 // update is the difference between the real and the wanted values.
-func (w *writer) update() proxmox.VMUpdate {
-	update := proxmox.VMUpdate{Set: map[string]string{}}
+func (w *writer) update() proxmox.ConfigUpdate {
+	update := proxmox.ConfigUpdate{Set: map[string]string{}}
 	for key, value := range w.now {
 		switch real, exists := w.real[key]; {
 		case value == real:

@@ -22,7 +22,7 @@ type growth struct {
 }
 
 // growths finds the disks that are smaller than configured, in order.
-func (j *job) growths(config *proxmox.VMConfig) ([]growth, error) {
+func (j *job) growths(config *proxmox.GuestConfig) ([]growth, error) {
 	disks := config.Disks()
 	var growths []growth
 	for slot, planned := range entries(j.plan.values["disks"]) {
@@ -49,7 +49,7 @@ func (j *job) growths(config *proxmox.VMConfig) ([]growth, error) {
 }
 
 // wanted are a configuration's values with pending changes merged in.
-func wanted(config *proxmox.VMConfig) map[string]string {
+func wanted(config *proxmox.GuestConfig) map[string]string {
 	values := maps.Clone(config.Current)
 	if values == nil {
 		values = map[string]string{}
@@ -64,14 +64,14 @@ func wanted(config *proxmox.VMConfig) map[string]string {
 
 // update says what to change in a guest's configuration, all at once. It writes
 // the marker as that of a finished guest.
-func (j *job) update(config *proxmox.VMConfig) (proxmox.VMUpdate, error) {
+func (j *job) update(config *proxmox.GuestConfig) (proxmox.ConfigUpdate, error) {
 	real := wanted(config)
 	w := &writer{applied: j.applied, real: real, now: maps.Clone(real), create: func(g *group, slot string, planned attr.Value) (string, error) {
 		return j.newDevice(config, g, slot, fields(planned))
 	}}
 	w.object(table, path.Empty(), "", j.config.object(), j.plan.object())
 	if err := errors.Join(w.problems...); err != nil {
-		return proxmox.VMUpdate{}, err
+		return proxmox.ConfigUpdate{}, err
 	}
 	j.addCloudInitDrive(config, w.now)
 	for _, slot := range j.destroyedSlots() {
@@ -79,7 +79,7 @@ func (j *job) update(config *proxmox.VMConfig) (proxmox.VMUpdate, error) {
 	}
 	description, err := proxmox.JoinDescription(w.now["description"], proxmox.Marker{UID: j.guest.UID, VMID: j.guest.VMID})
 	if err != nil {
-		return proxmox.VMUpdate{}, err
+		return proxmox.ConfigUpdate{}, err
 	}
 	w.now["description"], w.real["description"] = description, config.Description()
 	update := w.update()
@@ -88,7 +88,7 @@ func (j *job) update(config *proxmox.VMConfig) (proxmox.VMUpdate, error) {
 }
 
 // newDevice is the first value of a slot that the guest lacks.
-func (j *job) newDevice(config *proxmox.VMConfig, g *group, slot string, planned map[string]attr.Value) (string, error) {
+func (j *job) newDevice(config *proxmox.GuestConfig, g *group, slot string, planned map[string]attr.Value) (string, error) {
 	switch g {
 	case disksGroup:
 		return j.newDisk(config, slot, planned)
@@ -99,7 +99,7 @@ func (j *job) newDevice(config *proxmox.VMConfig, g *group, slot string, planned
 }
 
 // newDisk asks for a new volume: PVE takes "storage:size" with the size in GiB.
-func (j *job) newDisk(config *proxmox.VMConfig, slot string, planned map[string]attr.Value) (string, error) {
+func (j *job) newDisk(config *proxmox.GuestConfig, slot string, planned map[string]attr.Value) (string, error) {
 	size, _ := planned["size_gib"].(types.Float64)
 	if !isKnown(size) {
 		return "", fmt.Errorf("there is no disk %s, and a new one needs size_gib", slot)
@@ -130,7 +130,7 @@ func (j *job) newNIC(slot string, planned map[string]attr.Value) (string, error)
 
 // storage is where new volumes of the guest go: the VM's storage, else the one
 // that its boot disk is on.
-func (j *job) storage(config *proxmox.VMConfig) string {
+func (j *job) storage(config *proxmox.GuestConfig) string {
 	if storage := j.plan.text("storage"); storage != "" {
 		return storage
 	}
@@ -139,7 +139,7 @@ func (j *job) storage(config *proxmox.VMConfig) string {
 
 // bootStorage is the storage that a guest's boot disk is on, or the first of
 // its disks if it boots from none.
-func bootStorage(config *proxmox.VMConfig) string {
+func bootStorage(config *proxmox.GuestConfig) string {
 	disks := config.Disks()
 	if boot, ok := config.BootDisk(); ok {
 		return disks[boot].Storage()
@@ -156,7 +156,7 @@ var cloudInitSlots = []string{"ide2", "ide0", "ide1", "ide3"}
 
 // addCloudInitDrive adds the drive through which PVE passes cloud-init's data,
 // where it is configured and the template has none.
-func (j *job) addCloudInitDrive(config *proxmox.VMConfig, values map[string]string) {
+func (j *job) addCloudInitDrive(config *proxmox.GuestConfig, values map[string]string) {
 	if isNull(j.config.values["cloud_init"]) {
 		return
 	}
@@ -176,7 +176,7 @@ func (j *job) addCloudInitDrive(config *proxmox.VMConfig, values map[string]stri
 // writePassword sets the password where it is new or its version changed, and
 // deletes one that is no longer configured. What PVE has cannot be compared: it
 // shows a mask.
-func (j *job) writePassword(update *proxmox.VMUpdate) {
+func (j *job) writePassword(update *proxmox.ConfigUpdate) {
 	here := at("cloud_init").AtName("password_wo")
 	given := fields(j.config.values["cloud_init"])
 	password := given["password_wo"]
@@ -218,9 +218,9 @@ func (j *job) destroyVolumes(ctx context.Context) error {
 	if len(slots) == 0 {
 		return nil
 	}
-	_, err := j.client.Configure(ctx, j.guest, nil, func(config *proxmox.VMConfig) (proxmox.VMUpdate, error) {
+	_, err := j.client.Configure(ctx, j.guest, nil, func(config *proxmox.GuestConfig) (proxmox.ConfigUpdate, error) {
 		disks := config.Disks()
-		update := proxmox.VMUpdate{Force: true}
+		update := proxmox.ConfigUpdate{Force: true}
 		for _, slot := range slots {
 			if _, exists := disks[slot]; exists {
 				update.Delete = append(update.Delete, slot)

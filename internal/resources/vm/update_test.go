@@ -31,14 +31,14 @@ func documentOf(t *testing.T, values o) document {
 }
 
 // configured is a guest's configuration as the gate reads it.
-func configured110(values map[string]string) *proxmox.VMConfig {
+func configured110(values map[string]string) *proxmox.GuestConfig {
 	current := maps.Clone(values)
 	description, err := proxmox.JoinDescription(current["description"], proxmox.Marker{UID: uid, VMID: 110})
 	if err != nil {
 		panic(err)
 	}
 	current["description"] = description
-	return &proxmox.VMConfig{Node: "pve1", VMID: 110, Current: current}
+	return &proxmox.GuestConfig{Node: "pve1", VMID: 110, Current: current}
 }
 
 func TestUpdateSendsChangedKeysOnly(t *testing.T) {
