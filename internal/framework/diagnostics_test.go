@@ -162,7 +162,7 @@ func TestAddError(t *testing.T) {
 			[]string{"outside vmid_range"},
 			[]string{"100", "20000-20009"},
 		},
-		"a protected guest": {proxmox.ErrProtected, []string{"protected"}, []string{"protection = false"}},
+		"a protected guest": {proxmox.ErrProtected, []string{"protected"}, []string{"Nothing was stopped", "Protection off"}},
 		"a held guest": {
 			&proxmox.LockedError{VMID: 20007, Node: "pve1", Lock: "backup"},
 			[]string{"locked by another operation"},

@@ -79,7 +79,7 @@ func boundary(err error) (explanation, bool) {
 	case errors.Is(err, proxmox.ErrProtected):
 		return explanation{
 			cause:  "it is protected",
-			remedy: "Nothing was stopped or destroyed. Set protection = false, apply, and then destroy it.",
+			remedy: "Nothing was stopped or destroyed. Turn Protection off among its options in Proxmox VE, and destroy it then.",
 		}, true
 	default:
 		return explanation{}, false

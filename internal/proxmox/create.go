@@ -99,7 +99,7 @@ func (e *TakenError) Error() string {
 }
 
 // ErrNoRange says that no range of guest ids is configured.
-var ErrNoRange = errors.New("no range of guest ids is configured: guests are made in a range only")
+var ErrNoRange = errors.New("no range of guest ids is configured: guests are made, changed and destroyed in a range only")
 
 // CreateClone makes a VM: it waits for clones in the range that might turn out
 // to be this guest, refuses to make a second one ([*UnfinishedError]), takes an

@@ -116,10 +116,14 @@ func (g *Gate) Own(ctx context.Context, guest Guest) (*Owned, error) {
 }
 
 func (g *Gate) checkRange(guest Guest) error {
-	if g.c.options.VMIDRange.Contains(guest.VMID) {
+	bounds := g.c.options.VMIDRange
+	switch {
+	case bounds.Contains(guest.VMID):
 		return nil
+	case !bounds.Configured():
+		return ErrNoRange
 	}
-	return g.refuse(guest, sight{standing: OutOfRange, detail: "the range is " + g.c.options.VMIDRange.String()})
+	return g.refuse(guest, sight{standing: OutOfRange, detail: "the range is " + bounds.String()})
 }
 
 // granted turns a look at a guest into the permission, or into the refusal.

@@ -169,6 +169,16 @@ func TestGateOwnTellsNothingAfterAnError(t *testing.T) {
 	}
 }
 
+func TestGateOwnsNothingWithoutARange(t *testing.T) {
+	t.Parallel()
+
+	c := script(t)
+	c.options.VMIDRange = VMIDRange{}
+	if own, err := c.Gate.Own(t.Context(), ourGuest()); own != nil || !errors.Is(err, ErrNoRange) {
+		t.Errorf("got %v, %v; want %v", own, err, ErrNoRange)
+	}
+}
+
 func TestPermissionsAreSingleUse(t *testing.T) {
 	t.Parallel()
 
