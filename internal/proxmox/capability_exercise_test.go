@@ -25,10 +25,12 @@ var exercises = map[string]func(context.Context, *subject) error{
 	"vm.addresses":         exerciseAddresses,
 	"vm.cloud-init-status": exerciseFileRead,
 	"id-ledger":            exerciseLedger,
-	"container.create":     exerciseContainer,
-	"seed_iso":             exerciseSeed,
-	"firewall":             exerciseFirewall,
-	"firewall.log":         func(ctx context.Context, s *subject) error { return exerciseGuestRead(ctx, s, "firewall", "log") },
+	"container.create": func(ctx context.Context, s *subject) error {
+		return s.nameLack(ctx, exerciseContainer(ctx, s), "container.create", s.scope)
+	},
+	"seed_iso":     exerciseSeed,
+	"firewall":     exerciseFirewall,
+	"firewall.log": func(ctx context.Context, s *subject) error { return exerciseGuestRead(ctx, s, "firewall", "log") },
 	"firewall.node": func(ctx context.Context, s *subject) error {
 		return exerciseRules(ctx, s, at("nodes", "pve1", "firewall", "rules"))
 	},

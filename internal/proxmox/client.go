@@ -43,13 +43,14 @@ func New(o Options) (*Client, error) {
 	o.setDefaults()
 	var p problems
 	hosts := o.endpoints(&p)
-	credential := newCredential(o, &p)
+	c := &Client{options: o, clock: o.clock}
+	credentials := newCredentials(c, &p)
 	config := o.tlsConfig(&p)
 	o.checkNumbers(&p)
 	if err := p.err(); err != nil {
 		return nil, err
 	}
-	c := &Client{options: o, clock: o.clock, limits: newLimiter(o.Limits), host: hosts[0]}
+	c.limits, c.host = newLimiter(o.Limits), hosts[0]
 	c.Cluster = &ClusterService{c: c}
 	c.Nodes = &NodeService{c: c}
 	c.VMs = &VMService{c: c}
@@ -61,16 +62,16 @@ func New(o Options) (*Client, error) {
 	c.View = newView(c)
 	c.Gate = newGate(c)
 	c.IDs = newAllocator(c)
-	c.http = c.chain(hosts, newWire(config, o.Limits), credential)
+	c.http = c.chain(hosts, newWire(config, o.Limits), credentials)
 	return c, nil
 }
 
 // chain is what a request passes, the outermost first: repetition, choice of
-// the endpoint, errors, the token, the bound of requests in flight, the log.
-func (c *Client) chain(hosts []string, transport http.RoundTripper, credential *credential) http.RoundTripper {
+// the endpoint, errors, credentials, the bound of requests in flight, the log.
+func (c *Client) chain(hosts []string, transport http.RoundTripper, credentials credentials) http.RoundTripper {
 	transport = &logging{next: transport, log: c.options.Log, clock: c.clock}
 	transport = &limiting{next: transport, slots: make(chan struct{}, c.options.Limits.single())}
-	transport = &authorizing{next: transport, credential: credential}
+	transport = &authorizing{next: transport, credentials: credentials}
 	transport = &explaining{next: transport}
 	failover := &failingOver{next: transport, hosts: hosts}
 	if want := c.options.Cluster; want != "" {

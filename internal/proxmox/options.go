@@ -26,6 +26,16 @@ type Options struct {
 	// again when a call answers 401, so that a rotated token needs no restart.
 	TokenSecretFile string
 
+	// Username, "user@realm", signs in with a password instead of a token. The
+	// ticket that PVE gives lives in memory and is renewed in time. An account
+	// with a second factor cannot be used.
+	Username string
+	// Password is the user's password.
+	Password string
+	// PasswordFile names a file that holds it; it is read by New and again when
+	// PVE does not accept the ticket.
+	PasswordFile string
+
 	// CAPEM, CAFile, Fingerprint and Insecure decide whom to trust instead of
 	// the system's roots; at most one may be set. Fingerprint is the SHA-256 of
 	// the node's own certificate, in hex with or without colons.

@@ -3,6 +3,7 @@ package proxmox
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"regexp"
 	"strings"
@@ -58,7 +59,7 @@ func SplitToken(s string) (id, secret string, err error) {
 	return id, secret, nil
 }
 
-// credential is what requests are authorized with.
+// credential is an API token.
 type credential struct {
 	id   TokenID
 	file string
@@ -97,6 +98,12 @@ func secretField(o Options) string {
 	return "TokenSecret"
 }
 
+func (c *credential) authorize(req *http.Request, _ http.RoundTripper) (string, error) {
+	header := c.header()
+	req.Header.Set("Authorization", header)
+	return header, nil
+}
+
 // header is the value of the Authorization header.
 func (c *credential) header() string {
 	c.mu.Lock()
@@ -107,16 +114,16 @@ func (c *credential) header() string {
 // renew reads the file anew, if there is one, and reports whether the header is
 // another one now than the one that PVE refused: perhaps a parallel call has
 // read the file in between. A file that cannot be read leaves the old secret.
-func (c *credential) renew(refused string) bool {
+func (c *credential) renew(_ *http.Request, _ http.RoundTripper, refused string) (bool, error) {
 	if c.file == "" {
-		return false
+		return false, nil
 	}
 	if secret, err := readSecret(c.file); err == nil {
 		c.mu.Lock()
 		c.secret = secret
 		c.mu.Unlock()
 	}
-	return c.header() != refused
+	return c.header() != refused, nil
 }
 
 func readSecret(file string) (string, error) {

@@ -16,7 +16,8 @@ type credentials interface {
 }
 
 // newCredentials takes a user with a password, or else a token.
-func newCredentials(o Options, p *problems) credentials {
+func newCredentials(c *Client, p *problems) credentials {
+	o := c.options
 	byPassword := o.Username != "" || o.Password != "" || o.PasswordFile != ""
 	byToken := o.TokenID != "" || o.TokenSecret != "" || o.TokenSecretFile != ""
 	switch {
@@ -24,7 +25,7 @@ func newCredentials(o Options, p *problems) credentials {
 		p.add("Username", "give an API token or a user with a password, not both")
 		return nil
 	case byPassword:
-		return newSignIn(o, p)
+		return newSignIn(c, p)
 	default:
 		return newCredential(o, p)
 	}
