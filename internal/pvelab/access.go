@@ -12,9 +12,11 @@ import (
 // the accessControl that permission checks read.
 type accessState struct {
 	pools map[string]*pool
+	// secondFactor are the users whose password alone gives half a ticket.
+	secondFactor map[string]bool
 }
 
-func (l *Lab) initAccess() { l.pools = map[string]*pool{} }
+func (l *Lab) initAccess() { l.pools, l.secondFactor = map[string]*pool{}, map[string]bool{} }
 
 func (l *Lab) routeAccess() {
 	l.handle("GET", "/access", accessIndex)
@@ -78,6 +80,9 @@ func createTicket(c *call) (any, error) {
 			return nil, noAuthentication
 		}
 		return map[string]any{"username": name, "cap": l.capabilities(name)}, nil
+	}
+	if l.secondFactor[name] && l.ticketUser(password) == "" {
+		return halfTicket(l, name), nil
 	}
 	ticket, csrf := l.issueTicket(name)
 	out := map[string]any{"username": name, "ticket": ticket, "CSRFPreventionToken": csrf, "cap": l.capabilities(name)}
