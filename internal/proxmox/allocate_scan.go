@@ -14,6 +14,8 @@ type scan struct {
 	// the token may see them: its own always. 0 stands for one whose log does not
 	// say yet.
 	cloning map[int]bool
+	// unasked means that the running clones were not asked for.
+	unasked bool
 	guests  []Resource
 }
 

@@ -13,8 +13,8 @@ import (
 // was killed in the middle of a clone leaves such a one: PVE goes on with it.
 func (c *Client) settle(ctx context.Context, spec CloneSpec) (scan, []string, error) {
 	s := &settling{c: c, spec: spec}
-	for {
-		err := s.round(ctx)
+	for first := true; ; first = false {
+		err := s.round(ctx, first)
 		if err == nil && len(s.open) == 0 {
 			return s.seen, s.warnings, nil
 		}
@@ -54,8 +54,8 @@ func (s *settling) names() string {
 	return strings.Join(names, ", ")
 }
 
-func (s *settling) round(ctx context.Context) error {
-	seen, err := s.c.IDs.scan(ctx, s.spec.TemplateNode)
+func (s *settling) round(ctx context.Context, first bool) error {
+	seen, err := s.look(ctx, first)
 	if err != nil {
 		return fmt.Errorf("look for an unfinished guest named %q: %w", s.spec.Name, err)
 	}
@@ -73,6 +73,23 @@ func (s *settling) round(ctx context.Context) error {
 	}
 	s.open = open
 	return nil
+}
+
+// look lists what there is. A token that sees all guests sees a clone from its
+// first moment on, since PVE writes the stub before it begins: then the list
+// that found the template does for the first round, and the running tasks are
+// asked for only where there is a stub to explain. Rights through a pool show a
+// clone when it is done.
+func (s *settling) look(ctx context.Context, first bool) (scan, error) {
+	if !first {
+		return s.c.IDs.scan(ctx, s.spec.TemplateNode)
+	}
+	held, err := s.c.View.Permissions(ctx)
+	if err != nil || !held.below("/vms", "VM.Audit") {
+		return s.c.IDs.scan(ctx, s.spec.TemplateNode)
+	}
+	guests, err := s.c.View.Guests(ctx)
+	return scan{guests: guests, unasked: true}, err
 }
 
 // candidates are the ids to look at with their nodes: clones that run, and
@@ -143,5 +160,5 @@ func (s *settling) judge(config *GuestConfig) (undecided bool, _ error) {
 	}
 	// A stub without a running clone is one that just ended, or is nobody's for
 	// ever: its worker was killed.
-	return s.seen.cloning[config.VMID] || !s.open[config.VMID], nil
+	return s.seen.unasked || s.seen.cloning[config.VMID] || !s.open[config.VMID], nil
 }

@@ -20,27 +20,27 @@ func TestCreateCloneFindsUnfinished(t *testing.T) {
 	tests := map[string][]step{
 		"by name":                   steps(quiet(vmResource(10005, "pve1", "web")), on(read5).data200(unfinished)),
 		"not yet named in the list": steps(quiet(vmResource(10005, "pve1", "")), on(read5).data200(unfinished)),
-		"its clone has written the marker": steps(
+		"its clone has written the marker": steps(poor(),
 			on(listClones).data200(tasksOf(killed)), cloneLog(killed, "10005"), on(listGuests).data200([]any{vmResource(10005, "pve1", "")}),
 			on(read5).data200(begun)),
-		"a stub that becomes it": steps(
+		"a stub that becomes it": steps(poor(),
 			on(listClones).data200(tasksOf(killed)), cloneLog(killed, "10005"), on(listGuests).data200([]any{vmResource(10005, "pve1", "")}),
 			on(read5).data200(stub),
 			on(listClones).data200(tasksOf(killed)), on(listGuests).data200([]any{vmResource(10005, "pve1", "")}),
 			on(read5).data200(stub),
-			quiet(vmResource(10005, "pve1", "")), on(read5).data200(unfinished)),
+			still(vmResource(10005, "pve1", "")), on(read5).data200(unfinished)),
 		"a stub whose clone ends between the two lists": steps(
 			quiet(vmResource(10005, "pve1", "")), on(read5).data200(stub),
-			quiet(vmResource(10005, "pve1", "")), on(read5).data200(unfinished)),
-		"not to be read before it is in the pool": steps(
+			still(vmResource(10005, "pve1", "")), on(read5).data200(unfinished)),
+		"not to be read before it is in the pool": steps(poor(),
 			on(listClones).data200(tasksOf(killed)), cloneLog(killed, "10005"), on(listGuests).data200(nil),
 			on(read5).fail(403, "Permission check failed (/vms/10005, VM.Audit)"),
-			quiet(vmResource(10005, "pve1", "web")), on(read5).data200(unfinished)),
-		"its clone has only just begun": steps(
+			still(vmResource(10005, "pve1", "web")), on(read5).data200(unfinished)),
+		"its clone has only just begun": steps(poor(),
 			on(listClones).data200(tasksOf(killed)), on("GET /nodes/pve1/tasks/"+killed+"/log?limit=10&start=0").data200(nil), on(listGuests).data200(nil),
 			on(listClones).data200(tasksOf(killed)), cloneLog(killed, "10005"), on(listGuests).data200(nil),
 			on(read5).fail(500, strings.Replace(notHere, "10000", "10005", 1)),
-			quiet(vmResource(10005, "pve1", "web")), on(read5).data200(unfinished)),
+			still(vmResource(10005, "pve1", "web")), on(read5).data200(unfinished)),
 	}
 	for name, list := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -88,15 +88,15 @@ func TestCreateCloneIgnoresOthers(t *testing.T) {
 			steps(quiet(vmResource(10005, "pve1", "")), on(read5).data200(configOf(Marker{UID: uidB, VMID: 10005, Creating: true}, "name", "db")), ends), 0,
 		},
 		"a clone that shows another name": {
-			steps(on(listClones).data200(tasksOf(other)), cloneLog(other, "10005"), on(listGuests).data200([]any{vmResource(10005, "pve1", "")}),
+			steps(poor(), on(listClones).data200(tasksOf(other)), cloneLog(other, "10005"), on(listGuests).data200([]any{vmResource(10005, "pve1", "")}),
 				on(read5).data200(configOf(Marker{UID: uidB, VMID: 10005, Creating: true}, "name", "db", "lock", "clone")), ends), 0,
 		},
 		"a clone to an id outside the range": {
-			steps(on(listClones).data200(tasksOf(other)), cloneLog(other, "200"), on(listGuests).data200([]any{vmResource(10005, "pve1", "x")}), ends), 0,
+			steps(poor(), on(listClones).data200(tasksOf(other)), cloneLog(other, "200"), on(listGuests).data200([]any{vmResource(10005, "pve1", "x")}), ends), 0,
 		},
 		"a stub that nobody works on": {
 			steps(quiet(vmResource(10005, "pve1", "")), on(read5).data200(stubConfig()),
-				quiet(vmResource(10005, "pve1", "")), on(read5).data200(stubConfig()), ends), 0,
+				still(vmResource(10005, "pve1", "")), on(read5).data200(stubConfig()), ends), 0,
 		},
 		"gone meanwhile": {
 			steps(quiet(vmResource(10005, "pve1", "web")), on(read5).fail(500, strings.Replace(notHere, "10000", "10005", 1)), ends), 0,
@@ -122,7 +122,7 @@ func TestCreateCloneGivesUpOnAStub(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	killed := upidOf("qmclone", "9000")
-	c := script(t, on(listClones).data200(tasksOf(killed)), cloneLog(killed, "10005"), on(listGuests).data200(nil),
+	c := script(t, poor(), on(listClones).data200(tasksOf(killed)), cloneLog(killed, "10005"), on(listGuests).data200(nil),
 		on("GET /nodes/pve1/qemu/10005/pending").data200(stubConfig()), on(listClones).data200(nil).and(cancel))
 	created, err := c.CreateClone(ctx, webSpec())
 	if err == nil || !strings.Contains(err.Error(), "VM 10005") || created.Guest != (Guest{}) {

@@ -8,9 +8,10 @@ import (
 )
 
 const (
-	listClones = "GET /nodes/pve1/tasks?source=active&typefilter=qmclone"
-	listTasks  = "GET /nodes/pve1/tasks?source=active"
-	clone      = "POST /nodes/pve1/qemu/9000/clone"
+	listClones  = "GET /nodes/pve1/tasks?source=active&typefilter=qmclone"
+	listTasks   = "GET /nodes/pve1/tasks?source=active"
+	permissions = "GET /access/permissions"
+	clone       = "POST /nodes/pve1/qemu/9000/clone"
 )
 
 var (
@@ -22,8 +23,16 @@ func webSpec() CloneSpec {
 	return CloneSpec{TemplateNode: "pve1", Template: 9000, Name: "web", Description: "hello", UID: uidA}
 }
 
+// poor is a token that does not see all guests.
+func poor() step {
+	return on(permissions).data200(map[string]any{"/pool/lab": map[string]any{"VM.Audit": 1}})
+}
+
 // quiet is a cluster in which nothing is being cloned, and these guests are.
-func quiet(guests ...map[string]any) []step {
+func quiet(guests ...map[string]any) []step { return steps(poor(), still(guests...)) }
+
+// still is [quiet] when it is looked at again.
+func still(guests ...map[string]any) []step {
 	return steps(on(listClones).data200(nil), on(listGuests).data200(guests))
 }
 
@@ -288,7 +297,7 @@ func TestCreateCloneInterruptedBeforeTheCall(t *testing.T) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	list := quiet()
-	list[1] = list[1].and(cancel)
+	list[2] = list[2].and(cancel)
 	created, err := script(t, list...).CreateClone(ctx, webSpec())
 	if !errors.Is(err, context.Canceled) || created.Guest != (Guest{}) {
 		t.Errorf("got %+v, %v; want nothing made", created, err)

@@ -134,10 +134,15 @@ func (g *Gate) granted(guest Guest, s sight) (*Owned, error) {
 	if !s.standing.Owned() {
 		return nil, g.refuse(guest, s)
 	}
-	own := &Owned{config: s.config}
-	own.permission.grant = grant{node: s.node, vmid: guest.VMID, digest: s.config.Digest}
+	return permit(s.config), nil
+}
+
+// permit makes the permission for the guest whose configuration was read.
+func permit(config *GuestConfig) *Owned {
+	own := &Owned{config: config}
+	own.permission.grant = grant{node: config.Node, vmid: config.VMID, digest: config.Digest}
 	own.permission.granted = true
-	return own, nil
+	return own
 }
 
 func (g *Gate) refuse(guest Guest, s sight) error {
