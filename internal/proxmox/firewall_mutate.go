@@ -124,9 +124,9 @@ func (s *FirewallService) Replace(ctx context.Context, p FirewallPermission, sco
 	var gone []string
 	before := old.fields()
 	for name, value := range rule.fields() {
-		switch {
-		case *value == *before[name]:
-		case *value == "":
+		switch *value {
+		case *before[name]:
+		case "":
 			gone = append(gone, name)
 		default:
 			params.Set(name, *value)
