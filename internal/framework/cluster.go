@@ -50,8 +50,8 @@ func FindStorage(storages []proxmox.NodeStorage, node, name, content string, at 
 		detail = "The token sees these there: " + strings.Join(storageNames(storages), ", ") +
 			". One that is missing may be limited to other nodes, or the token may lack Datastore.Audit on it."
 	case !bool(storages[i].Enabled):
-		summary = fmt.Sprintf("Storage %q is disabled", name)
-		detail = "Enable it in Proxmox VE, or choose another."
+		summary = fmt.Sprintf("Storage %q is not enabled on node %s", name, node)
+		detail = "It is disabled, or limited to other nodes. Enable it in Proxmox VE, or choose another."
 	case !bool(storages[i].Active):
 		summary = fmt.Sprintf("Storage %q is not active on node %s", name, node)
 		detail = "Its node cannot reach it right now."

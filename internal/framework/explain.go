@@ -24,7 +24,7 @@ type explanation struct {
 // particular one.
 func explain(err error) explanation {
 	for _, find := range []func(error) (explanation, bool){
-		ownership, creation, boundary, interrupted, lostAnswer, connection, refused, conflict, missing,
+		ownership, creation, boundary, interrupted, lostAnswer, connection, signingIn, refused, conflict, missing,
 	} {
 		if e, ok := find(err); ok {
 			e.said = withLog(err, e.said)
@@ -141,6 +141,10 @@ func grant(where string, privileges []string) string {
 		"  pveum acl modify %s --tokens '<user>@<realm>!<name>' --roles Terraform\n"+
 		"(--users '<user>@<realm>' where a user signs in with a password).\n\n",
 		strings.Join(privileges, " or "), privileges[0], where)
+	if slices.Contains(privileges, "Datastore.Allocate") {
+		text.WriteString("It also allows to delete backups, templates and disks, and to edit the storage: " +
+			"grant it on a dedicated storage that holds nothing but seeds.\n\n")
+	}
 	if slices.Contains(privileges, "VM.Audit") {
 		text.WriteString("Rights that come from a pool end when the guest leaves the pool.\n\n")
 	}

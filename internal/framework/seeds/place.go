@@ -3,6 +3,7 @@ package seeds
 import (
 	"context"
 	"regexp"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -51,4 +52,37 @@ func CheckStorage(ctx context.Context, client *proxmox.Client, node, storage str
 		return proxmox.NodeStorage{}, false
 	}
 	return framework.FindStorage(storages, node, storage, "iso", at, diags)
+}
+
+// Size is the size in bytes of an image as its storage lists it, 0 for one that
+// is not there, nor its storage.
+func Size(ctx context.Context, client *proxmox.Client, node, volid string) (int64, error) {
+	storage, _, err := proxmox.SplitVolID(volid)
+	if err != nil {
+		return 0, err
+	}
+	images, err := client.View.Images(ctx, node, storage)
+	if proxmox.IsNoStorage(err) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	for _, image := range images {
+		if image.VolID == volid {
+			return int64(image.Size), nil
+		}
+	}
+	return 0, nil
+}
+
+// Shared reports whether all nodes see the same images on a storage. One that
+// is not listed has none.
+func Shared(ctx context.Context, client *proxmox.Client, node, storage string) (bool, error) {
+	storages, err := client.View.Storages(ctx, node)
+	if err != nil {
+		return false, err
+	}
+	i := slices.IndexFunc(storages, func(s proxmox.NodeStorage) bool { return s.Storage == storage })
+	return i >= 0 && bool(storages[i].Shared), nil
 }
