@@ -25,6 +25,9 @@ func TestConnection(t *testing.T) {
 	t.Cleanup(func() { _ = lab.Close() })
 	id, key := lab.Token("full")
 	ca := string(lab.CAPEM())
+	const userPassword = "correct horse"
+	lab.SetPassword("terraform@pve", userPassword)
+	lab.Faults().SecondFactor("terraform@pve", true)
 
 	for name, test := range map[string]struct {
 		block protocol.Object
@@ -48,6 +51,17 @@ func TestConnection(t *testing.T) {
 		"a wrong secret": {
 			protocol.Object{"token_id": id, "token_secret": secret, "ca_pem": ca},
 			[]string{"token is not accepted", "expired"},
+		},
+		"a user's password": {
+			protocol.Object{"username": "root@pam", "password": lab.RootPassword(), "ca_pem": ca}, nil,
+		},
+		"a wrong password": {
+			protocol.Object{"username": "root@pam", "password": secret, "ca_pem": ca},
+			[]string{"user or password is not accepted", "root@pam", "realm"},
+		},
+		"a second factor": {
+			protocol.Object{"username": "terraform@pve", "password": userPassword, "ca_pem": ca},
+			[]string{"second factor", "pveum user token add terraform@pve"},
 		},
 		"a token that does not exist": {
 			protocol.Object{"token_id": "nobody@pve!none", "token_secret": key, "ca_pem": ca},
@@ -74,7 +88,8 @@ func TestConnection(t *testing.T) {
 					t.Errorf("the error does not say %q: %s", text, diagnostics)
 				}
 			}
-			if strings.Contains(diagnostics.String(), key) || strings.Contains(diagnostics.String(), secret) {
+			if strings.Contains(diagnostics.String(), key) || strings.Contains(diagnostics.String(), secret) ||
+				strings.Contains(diagnostics.String(), userPassword) {
 				t.Errorf("the error holds a secret: %s", diagnostics)
 			}
 		})

@@ -16,6 +16,10 @@ type model struct {
 	TokenSecretFile *string `tfsdk:"token_secret_file"`
 	Token           *string `tfsdk:"token"`
 
+	Username     *string `tfsdk:"username"`
+	Password     *string `tfsdk:"password"`
+	PasswordFile *string `tfsdk:"password_file"`
+
 	Cluster    *string          `tfsdk:"cluster"`
 	VMIDRange  *vmidRangeModel  `tfsdk:"vmid_range"`
 	Defaults   *defaultsModel   `tfsdk:"defaults"`

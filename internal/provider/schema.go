@@ -67,6 +67,21 @@ func (p *proxmoxProvider) Schema(_ context.Context, _ provider.SchemaRequest, re
 				Optional: true, Sensitive: true,
 				MarkdownDescription: "Id and secret in one text, `user@realm!name=secret`, instead of `token_id` and `token_secret`. Environment: `PROXMOX_TOKEN`.",
 			},
+			"username": schema.StringAttribute{
+				Optional: true,
+				MarkdownDescription: "A user, `user@realm`, to sign in with a password instead of a token. An account with a second factor cannot be used: " +
+					"give it a token. Environment: `PROXMOX_USERNAME`.",
+			},
+			"password": schema.StringAttribute{
+				Optional: true, Sensitive: true,
+				MarkdownDescription: "The user's password. Like all of the provider block it is in no state; better still, leave it to the environment, " +
+					"to `password_file` or to an ephemeral value. Environment: `PROXMOX_PASSWORD`.",
+			},
+			"password_file": schema.StringAttribute{
+				Optional: true,
+				MarkdownDescription: "A file that holds the password. It is read again when a new sign-in is needed. " +
+					"Environment: `PROXMOX_PASSWORD_FILE`.",
+			},
 			"cluster": schema.StringAttribute{
 				Optional: true,
 				MarkdownDescription: "The cluster's name, or `standalone:<node>` for a node without a cluster. Each endpoint is checked before its first use, " +

@@ -15,6 +15,8 @@ type setting struct {
 	env     string
 	value   string
 	fromEnv bool
+	// verbatim is set for a password, which may begin or end with a blank.
+	verbatim bool
 	// wrong is set once an error about it was reported: what follows from it
 	// need not be reported too.
 	wrong bool
@@ -25,6 +27,7 @@ type settings struct {
 	endpoint, fallbackEndpoints                  *setting
 	insecure, caFile, caPEM, fingerprint         *setting
 	token, tokenID, tokenSecret, tokenSecretFile *setting
+	username, password, passwordFile             *setting
 	cluster, vmidRange                           *setting
 	node, storage, bridge, pool                  *setting
 
@@ -55,6 +58,9 @@ func newSettings(config model, env func(string) string) *settings {
 		tokenID:           root("token_id", "PROXMOX_TOKEN_ID", config.TokenID),
 		tokenSecret:       root("token_secret", "PROXMOX_TOKEN_SECRET", config.TokenSecret),
 		tokenSecretFile:   root("token_secret_file", "PROXMOX_TOKEN_SECRET_FILE", config.TokenSecretFile),
+		username:          root("username", "PROXMOX_USERNAME", config.Username),
+		password:          root("password", "PROXMOX_PASSWORD", config.Password),
+		passwordFile:      root("password_file", "PROXMOX_PASSWORD_FILE", config.PasswordFile),
 		cluster:           root("cluster", "PROXMOX_CLUSTER", config.Cluster),
 		vmidRange:         root("vmid_range", "PROXMOX_VMID_RANGE", rangeText(config.VMIDRange)),
 		node:              nested(defaults, "node", "PROXMOX_NODE", config.Defaults.Node),
@@ -63,9 +69,10 @@ func newSettings(config model, env func(string) string) *settings {
 		pool:              nested(defaults, "pool", "PROXMOX_POOL", config.Defaults.Pool),
 		limits:            root("limits", "", nil),
 	}
+	s.password.verbatim = true
 	s.readEndpoints(env)
 	s.readTrust(env)
-	s.readToken(env)
+	s.readCredentials(env)
 	for _, alone := range []*setting{s.cluster, s.vmidRange, s.node, s.storage, s.bridge, s.pool} {
 		fill(env, alone)
 	}
@@ -87,16 +94,24 @@ func (s *settings) readTrust(env func(string) string) {
 	fill(env, s.insecure, s.caFile, s.caPEM, s.fingerprint)
 }
 
-func (s *settings) readToken(env func(string) string) {
-	if s.token.given() {
-		return
-	}
-	if s.tokenID.given() {
+// readCredentials takes a user or a token, whichever the block names. Where it
+// names neither, the environment's token comes before its user.
+func (s *settings) readCredentials(env func(string) string) {
+	switch {
+	case s.username.given():
+		fill(env, s.password, s.passwordFile)
+	case s.password.given(), s.passwordFile.given():
+		fill(env, s.username)
+	case s.token.given():
+	case s.tokenID.given():
 		fill(env, s.tokenSecret, s.tokenSecretFile)
-		return
+	default:
+		fill(env, s.token, s.tokenSecret, s.tokenSecretFile)
+		fill(env, s.tokenID)
+		if !s.token.given() && !s.tokenID.given() && !s.tokenSecret.given() && !s.tokenSecretFile.given() {
+			fill(env, s.username, s.password, s.passwordFile)
+		}
 	}
-	fill(env, s.token, s.tokenSecret, s.tokenSecretFile)
-	fill(env, s.tokenID)
 }
 
 // fill takes a group of settings from the environment, unless the provider
@@ -108,7 +123,10 @@ func fill(env func(string) string, group ...*setting) {
 		}
 	}
 	for _, s := range group {
-		s.value = strings.TrimSpace(env(s.env))
+		s.value = env(s.env)
+		if !s.verbatim {
+			s.value = strings.TrimSpace(s.value)
+		}
 		s.fromEnv = s.given()
 	}
 }

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"testing"
@@ -79,6 +80,43 @@ func TestInsecureTurnedOff(t *testing.T) {
 	options := newSettings(model{Insecure: pointer(false)}, environment{"PROXMOX_INSECURE": "true", "PROXMOX_CA_FILE": "ca.pem"}.get).options(&diags)
 	if options.Insecure || options.CAFile != "ca.pem" || diags.HasError() {
 		t.Errorf("insecure %t, CA file %q (%v)", options.Insecure, options.CAFile, diags)
+	}
+}
+
+// TestCredentials: what the block names is used; where it names nothing, the
+// environment's token comes before its user.
+func TestCredentials(t *testing.T) {
+	t.Parallel()
+
+	token := environment{"PROXMOX_TOKEN_ID": tokenID, "PROXMOX_TOKEN_SECRET": secret}
+	user := environment{"PROXMOX_USERNAME": "ops@pve", "PROXMOX_PASSWORD": " pass "}
+	both := environment{}
+	maps.Copy(both, token)
+	maps.Copy(both, user)
+	byToken := proxmox.Options{TokenID: tokenID, TokenSecret: secret, CAPEM: []byte{}}
+	byUser := proxmox.Options{Username: "ops@pve", Password: " pass ", CAPEM: []byte{}}
+
+	for name, test := range map[string]struct {
+		config model
+		env    environment
+		want   proxmox.Options
+	}{
+		"a token of the environment":   {model{}, token, byToken},
+		"a user of the environment":    {model{}, user, byUser},
+		"both of the environment":      {model{}, both, byToken},
+		"a user of the block":          {model{Username: pointer("ops@pve")}, both, byUser},
+		"a password of the block":      {model{Password: pointer(" pass ")}, both, byUser},
+		"a token of the block":         {model{TokenID: pointer(tokenID)}, both, byToken},
+		"a password file of the block": {model{PasswordFile: pointer("/p")}, user, proxmox.Options{Username: "ops@pve", PasswordFile: "/p", CAPEM: []byte{}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+
+			var diags diag.Diagnostics
+			if got := newSettings(test.config, test.env.get).options(&diags); !reflect.DeepEqual(got, test.want) || diags.HasError() {
+				t.Errorf("options are %+v, want %+v (%v)", got, test.want, diags)
+			}
+		})
 	}
 }
 
