@@ -18,7 +18,7 @@ type AgentInterface struct {
 // AgentPing reports nil when the guest's agent answers. PVE waits three seconds
 // for an agent that does not ([IsAgentUnavailable]).
 func (s *VMService) AgentPing(ctx context.Context, node string, vmid int) error {
-	return s.c.call(ctx, http.MethodPost, vmPath(node, vmid, "agent", "ping"), nil, nil)
+	return s.c.call(ctx, http.MethodPost, s.path(node, vmid, "agent", "ping"), nil, nil)
 }
 
 // AgentInterfaces asks the guest's agent for its network interfaces, the
@@ -34,7 +34,7 @@ func (s *VMService) AgentInterfaces(ctx context.Context, node string, vmid int) 
 			} `json:"ip-addresses"`
 		} `json:"result"`
 	}
-	if err := s.c.get(ctx, vmPath(node, vmid, "agent", "network-get-interfaces"), nil, &answer); err != nil {
+	if err := s.c.get(ctx, s.path(node, vmid, "agent", "network-get-interfaces"), nil, &answer); err != nil {
 		return nil, err
 	}
 	interfaces := make([]AgentInterface, len(answer.Result))

@@ -31,6 +31,7 @@ var (
 	textNoNode   = regexp.MustCompile(`hostname lookup '[^']*' failed|no such cluster node '`)
 	textNoWorker = regexp.MustCompile(`got (no|strange) worker upid|starting worker failed`)
 	textRunning  = regexp.MustCompile(`\b(VM|CT) \d+ is running\b|\balready running\b|container is running`)
+	textStopped  = regexp.MustCompile(`\b(VM|CT) \d+ not running\b`)
 	textAgent    = regexp.MustCompile(`(?i)QEMU guest agent is not running|No QEMU guest agent configured` +
 		`|VM \d+ (is )?not running`)
 	textUnknownParam = regexp.MustCompile(`^property is not defined in schema`)
@@ -108,6 +109,9 @@ func IsExists(err error) bool { return says(reasons(err), textExists) }
 // IsRunning reports whether PVE refused because the guest runs. Also true of a
 // task that ended so.
 func IsRunning(err error) bool { return says(reasons(err), textRunning) }
+
+// IsStopped reports whether PVE refused because the guest does not run.
+func IsStopped(err error) bool { return says(reasons(err), textStopped) }
 
 // IsUnavailable reports whether nobody could answer: the endpoint or the node
 // behind it cannot be reached, or is no member of the cluster. It says nothing

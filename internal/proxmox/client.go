@@ -16,10 +16,12 @@ type Client struct {
 	Cluster *ClusterService
 	Nodes   *NodeService
 	VMs     *VMService
-	Storage *StorageService
-	Access  *AccessService
-	Pools   *PoolService
-	Tasks   *TaskService
+	// Containers are the other kind of guests.
+	Containers *ContainerService
+	Storage    *StorageService
+	Access     *AccessService
+	Pools      *PoolService
+	Tasks      *TaskService
 	// Firewall is that of guests, nodes and the cluster.
 	Firewall *FirewallService
 	// View is the shared, cached picture of the cluster.
@@ -53,7 +55,8 @@ func New(o Options) (*Client, error) {
 	c.limits, c.host = newLimiter(o.Limits), hosts[0]
 	c.Cluster = &ClusterService{c: c}
 	c.Nodes = &NodeService{c: c}
-	c.VMs = &VMService{c: c}
+	c.VMs = &VMService{guestService{c: c, kind: KindVM}}
+	c.Containers = &ContainerService{guestService{c: c, kind: KindContainer}}
 	c.Storage = &StorageService{c: c}
 	c.Access = &AccessService{c: c}
 	c.Pools = &PoolService{c: c}

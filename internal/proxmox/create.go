@@ -78,6 +78,7 @@ type Created struct {
 // UnfinishedError says that an earlier run began a guest of this name and did
 // not finish it. A second one would make the first an orphan.
 type UnfinishedError struct {
+	Kind       Kind
 	VMID       int
 	Node, Name string
 	UID        string
@@ -85,7 +86,7 @@ type UnfinishedError struct {
 
 func (e *UnfinishedError) Error() string {
 	return fmt.Sprintf("%s was begun by a run that did not finish it (uid %s): import it by its id, %d, and the next apply finishes it, "+
-		"or destroy it in Proxmox VE; no second one is made", nameGuest(e.VMID, e.Name, e.Node), e.UID, e.VMID)
+		"or destroy it in Proxmox VE; no second one is made", nameGuest(e.Kind, e.VMID, e.Name, e.Node), e.UID, e.VMID)
 }
 
 // TakenError says that the configured id is somebody else's.

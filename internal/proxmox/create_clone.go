@@ -227,7 +227,7 @@ func (k *cloning) failed(ctx context.Context, err error) (Created, error) {
 }
 
 func (k *cloning) explain(err error) error {
-	return fmt.Errorf("clone template %d to %s: %w", k.spec.Template, nameGuest(k.vmid, k.spec.Name, k.spec.node()), err)
+	return fmt.Errorf("clone template %d to %s: %w", k.spec.Template, nameGuest(KindVM, k.vmid, k.spec.Name, k.spec.node()), err)
 }
 
 // scope are the objects that the clone is about.

@@ -37,10 +37,10 @@ func (c *Client) ResumeClone(ctx context.Context, guest Guest, upid UPID) (Creat
 		left = Created{}
 	}
 	if failed != nil {
-		return left, fmt.Errorf("clone of %s: %w", nameGuest(guest.VMID, "", node), failed)
+		return left, fmt.Errorf("making of %s: %w", nameGuest(guest.kind(), guest.VMID, "", node), failed)
 	}
 	if s.standing.Owned() && s.config.Lock() != "" {
-		return left, &LockedError{VMID: guest.VMID, Node: s.node, Lock: s.config.Lock()}
+		return left, &LockedError{Kind: guest.kind(), VMID: guest.VMID, Node: s.node, Lock: s.config.Lock()}
 	}
 	own, err := c.Gate.granted(guest, s)
 	if err != nil {

@@ -153,7 +153,7 @@ func (s *settling) judge(config *GuestConfig) (undecided bool, _ error) {
 	name := config.Get("name")
 	marker, marked := config.Marker()
 	if marked && marker.Creating && name == s.spec.Name {
-		return false, &UnfinishedError{VMID: config.VMID, Node: config.Node, Name: name, UID: marker.UID}
+		return false, &UnfinishedError{Kind: config.Kind, VMID: config.VMID, Node: config.Node, Name: name, UID: marker.UID}
 	}
 	if name != "" || config.Lock() != "clone" {
 		return false, nil

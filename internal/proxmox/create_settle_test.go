@@ -50,7 +50,7 @@ func TestCreateCloneFindsUnfinished(t *testing.T) {
 			if !errors.As(err, &found) || created.Guest != (Guest{}) {
 				t.Fatalf("got %+v, %v; want an UnfinishedError", created, err)
 			}
-			if *found != (UnfinishedError{VMID: 10005, Node: "pve1", Name: "web", UID: uidB}) {
+			if *found != (UnfinishedError{Kind: KindVM, VMID: 10005, Node: "pve1", Name: "web", UID: uidB}) {
 				t.Errorf("found %+v", found)
 			}
 			for _, part := range []string{`VM 10005 "web" on pve1`, "import it", "destroy it"} {

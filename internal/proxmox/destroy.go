@@ -40,6 +40,7 @@ var ErrProtected = errors.New("the guest is protected: set protection to off fir
 // AbandonedError is a guest whose lock nobody will lift: the task that took it
 // is no more, as when its node restarted in the middle of a clone.
 type AbandonedError struct {
+	Kind Kind
 	VMID int
 	Node string
 	// Err says how the guest was found.
@@ -47,8 +48,8 @@ type AbandonedError struct {
 }
 
 func (e *AbandonedError) Error() string {
-	return fmt.Sprintf("%v; no task works on %s any more, so that its lock stays until \"qm unlock %d\" there",
-		e.Err, nameGuest(e.VMID, "", e.Node), e.VMID)
+	return fmt.Sprintf("%v; no task works on %s any more, so that its lock stays until \"%s unlock %d\" there",
+		e.Err, nameGuest(e.Kind, e.VMID, "", e.Node), e.Kind.tool(), e.VMID)
 }
 
 // Unwrap returns how the guest was found.
@@ -76,7 +77,7 @@ func (c *Client) Destroy(ctx context.Context, guest Guest, o DestroyOptions) (De
 			return d.end(err)
 		}
 		if stopped := c.backoff(ctx, attempt); stopped != nil {
-			return Destroyed{}, fmt.Errorf("destroy %s: %w: %w", nameGuest(guest.VMID, "", guest.Node), stopped, err)
+			return Destroyed{}, fmt.Errorf("destroy %s: %w: %w", guest, stopped, err)
 		}
 	}
 }
@@ -101,7 +102,7 @@ func (d *destruction) awaitTask(ctx context.Context) error {
 	}
 	_, err := d.c.Tasks.Wait(ctx, d.o.Task, WaitOptions{Progress: d.o.Progress})
 	if ctx.Err() != nil {
-		return fmt.Errorf("destroy %s: %w", nameGuest(d.guest.VMID, "", d.guest.Node), err)
+		return fmt.Errorf("destroy %s: %w", d.guest, err)
 	}
 	return nil
 }
@@ -121,7 +122,7 @@ func (d *destruction) try(ctx context.Context) error {
 	if err := d.mayDestroy(own.Config()); err != nil {
 		return err
 	}
-	upid, err := d.c.VMs.Delete(ctx, own, DeleteOptions{Purge: d.o.Purge, DestroyUnreferencedDisks: d.o.DestroyUnreferencedDisks})
+	upid, err := d.c.of(d.guest.kind()).Delete(ctx, own, DeleteOptions{Purge: d.o.Purge, DestroyUnreferencedDisks: d.o.DestroyUnreferencedDisks})
 	d.asked = d.asked || err == nil || IsLostAnswer(err)
 	if err != nil {
 		return err
@@ -138,7 +139,7 @@ func (d *destruction) mayDestroy(config *GuestConfig) error {
 		return ErrProtected
 	}
 	if lock := config.Lock(); lock != "" && lock != "suspended" {
-		return &LockedError{VMID: config.VMID, Node: config.Node, Lock: lock}
+		return &LockedError{Kind: config.Kind, VMID: config.VMID, Node: config.Node, Lock: lock}
 	}
 	if d.o.Check == nil {
 		return nil
@@ -180,7 +181,7 @@ func (d *destruction) settle(ctx context.Context, node string, cause error) (aga
 		return false, fmt.Errorf("%w: %w", err, cause)
 	}
 	if unsettled(s) {
-		return false, &AbandonedError{VMID: d.guest.VMID, Node: node, Err: cause}
+		return false, &AbandonedError{Kind: d.guest.kind(), VMID: d.guest.VMID, Node: node, Err: cause}
 	}
 	return true, cause
 }
@@ -215,5 +216,5 @@ func (d *destruction) end(err error) (Destroyed, error) {
 		d.result.Stranger = refused
 		return d.result, nil
 	}
-	return Destroyed{}, fmt.Errorf("destroy %s: %w", nameGuest(d.guest.VMID, "", d.guest.Node), err)
+	return Destroyed{}, fmt.Errorf("destroy %s: %w", d.guest, err)
 }

@@ -221,5 +221,9 @@ func (c *fakeClock) pauses() []time.Duration {
 
 // owned is a permission as the gate grants it.
 func owned(vmid int) *Owned {
-	return &Owned{permission: permission{grant: grant{node: "pve1", vmid: vmid, digest: testDigest}, granted: true}}
+	return &Owned{permission: permission{grant: grant{kind: KindVM, node: "pve1", vmid: vmid, digest: testDigest}, granted: true}}
+}
+
+func vmPath(node string, vmid int, rest ...string) string {
+	return at(append([]string{"nodes", node, "qemu", itoa(vmid)}, rest...)...)
 }

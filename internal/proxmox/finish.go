@@ -41,6 +41,6 @@ func (c *Client) Complete(ctx context.Context, guest Guest, completion *Completi
 		if err != nil {
 			return err
 		}
-		return c.VMs.Update(ctx, own, ConfigUpdate{Set: map[string]string{"description": description}})
+		return c.of(guest.kind()).Update(ctx, own, ConfigUpdate{Set: map[string]string{"description": description}})
 	})
 }

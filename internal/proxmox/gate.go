@@ -15,12 +15,31 @@ const (
 	KindContainer Kind = "lxc"
 )
 
+// String is the kind in a sentence: VM, container.
+func (k Kind) String() string {
+	if k == KindContainer {
+		return "container"
+	}
+	return "VM"
+}
+
+// tool is PVE's command for guests of the kind.
+func (k Kind) tool() string {
+	if k == KindContainer {
+		return "pct"
+	}
+	return "qm"
+}
+
 // What the permissions of the gate are refused with before any call.
 var (
 	// ErrNoPermission says that the gate granted nothing.
 	ErrNoPermission = errors.New("no permission of the ownership gate was given")
 	// ErrPermissionSpent says that the permission's one call was made already.
 	ErrPermissionSpent = errors.New("the permission of the ownership gate was used before")
+	// ErrWrongKind says that a permission for a VM was used on a container, or the
+	// other way round.
+	ErrWrongKind = errors.New("the permission of the ownership gate is for a guest of the other kind")
 )
 
 // Guest is what is known of a guest that was made here.
@@ -33,15 +52,31 @@ type Guest struct {
 	Node string
 	// UID is the marker's.
 	UID string
-	// SMBIOSUUID and CTime tell our guest with its marker gone from a stranger.
-	// They are empty until the guest was seen complete for the first time.
+	// SMBIOSUUID and CTime tell our VM with its marker gone from a stranger. They
+	// are empty until the guest was seen complete for the first time.
 	SMBIOSUUID string
 	CTime      int64
+	// MACs tell a container instead, see [GuestConfig.MACs].
+	MACs string
 }
+
+// kind is the guest's kind, whose zero value means a VM.
+func (g Guest) kind() Kind {
+	if g.Kind == "" {
+		return KindVM
+	}
+	return g.Kind
+}
+
+// known reports whether the guest was seen complete before.
+func (g Guest) known() bool { return g.SMBIOSUUID != "" || g.MACs != "" }
+
+func (g Guest) String() string { return nameGuest(g.kind(), g.VMID, "", g.Node) }
 
 // grant is what one permission lets one call do. The digest is that of the
 // configuration which the gate read, for the calls that take one.
 type grant struct {
+	kind   Kind
 	node   string
 	vmid   int
 	digest string
@@ -140,11 +175,11 @@ func (g *Gate) granted(guest Guest, s sight) (*Owned, error) {
 // permit makes the permission for the guest whose configuration was read.
 func permit(config *GuestConfig) *Owned {
 	own := &Owned{config: config}
-	own.permission.grant = grant{node: config.Node, vmid: config.VMID, digest: config.Digest}
+	own.permission.grant = grant{kind: config.Kind, node: config.Node, vmid: config.VMID, digest: config.Digest}
 	own.permission.granted = true
 	return own
 }
 
 func (g *Gate) refuse(guest Guest, s sight) error {
-	return &OwnershipError{Standing: s.standing, VMID: guest.VMID, Node: s.node, UID: guest.UID, Detail: s.detail}
+	return &OwnershipError{Standing: s.standing, Kind: guest.kind(), VMID: guest.VMID, Node: s.node, UID: guest.UID, Detail: s.detail}
 }

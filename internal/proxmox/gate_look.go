@@ -11,14 +11,11 @@ const lookRounds = 4
 // look reads a guest wherever it is and judges it. Nothing comes from a cache.
 // An error means that nothing was learnt.
 func (g *Gate) look(ctx context.Context, guest Guest) (sight, error) {
-	if guest.Kind == KindContainer {
-		return sight{}, fmt.Errorf("guest %d: containers carry no marker that this client could read", guest.VMID)
-	}
 	node := guest.Node
 	var missed error
 	for round := range lookRounds {
 		if node != "" {
-			config, err := g.c.VMs.Pending(ctx, node, guest.VMID)
+			config, err := g.c.of(guest.kind()).Pending(ctx, node, guest.VMID)
 			if err == nil {
 				return judge(guest, config), nil
 			}
@@ -38,7 +35,7 @@ func (g *Gate) look(ctx context.Context, guest Guest) (sight, error) {
 		}
 		node = next
 	}
-	return sight{}, fmt.Errorf("%s keeps moving while it is looked for: %w", nameGuest(guest.VMID, "", node), missed)
+	return sight{}, fmt.Errorf("%s keeps moving while it is looked for: %w", nameGuest(guest.kind(), guest.VMID, "", node), missed)
 }
 
 // place finds out where a guest is that could not be read on node: missed says
@@ -54,8 +51,8 @@ func (g *Gate) place(ctx context.Context, guest Guest, node string, missed error
 	if err != nil {
 		return sight{}, "", err
 	}
-	if listed && resource.Type != string(KindVM) {
-		return sight{standing: Stranger, node: resource.Node, detail: "the id is a container's now"}, "", nil
+	if listed && resource.Type != string(guest.kind()) {
+		return sight{standing: Stranger, node: resource.Node, detail: "the id is a " + Kind(resource.Type).String() + "'s now"}, "", nil
 	}
 	if listed && (resource.Node != node || missed == nil) {
 		return sight{}, resource.Node, nil

@@ -55,6 +55,7 @@ func (s Standing) Lost() bool { return s == Stranger || s == Gone }
 // OwnershipError is the gate's refusal.
 type OwnershipError struct {
 	Standing Standing
+	Kind     Kind
 	VMID     int
 	// Node is where the guest was seen, if it was.
 	Node string
@@ -73,11 +74,11 @@ func (e *OwnershipError) Error() string {
 }
 
 func (e *OwnershipError) text() string {
-	guest := nameGuest(e.VMID, "", e.Node)
+	guest := nameGuest(e.Kind, e.VMID, "", e.Node)
 	line := Marker{UID: e.UID, VMID: e.VMID}.String()
 	switch e.Standing {
 	case Damaged:
-		return guest + " is ours by its smbios1 UUID and creation time, but the marker is gone from its description; " +
+		return guest + " is ours by " + birthmark(e.Kind) + ", but the marker is gone from its description; " +
 			"it is left alone until the description has this line again: " + line
 	case Stub:
 		return guest + " is being cloned or destroyed right now, so that nobody can tell whose it is; it is left alone"
@@ -96,10 +97,18 @@ func (e *OwnershipError) text() string {
 	return guest + " may not be changed"
 }
 
+// birthmark is what tells a guest of ours whose marker is gone.
+func birthmark(kind Kind) string {
+	if kind == KindContainer {
+		return "its network interfaces' addresses"
+	}
+	return "its smbios1 UUID and creation time"
+}
+
 // nameGuest names a guest for a human: VM 110 "web" on pve1.
-func nameGuest(vmid int, name, node string) string {
+func nameGuest(kind Kind, vmid int, name, node string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "VM %d", vmid)
+	fmt.Fprintf(&b, "%s %d", kind, vmid)
 	if name != "" {
 		fmt.Fprintf(&b, " %q", name)
 	}
@@ -141,9 +150,13 @@ func judge(guest Guest, config *GuestConfig) sight {
 	return s
 }
 
-// sameMachine reports whether it is the machine that was seen before. The
-// creation time alone would not do: a clone inherits its template's.
+// sameMachine reports whether it is the guest that was seen before. The creation
+// time alone would not do: a clone inherits its template's. Of a container PVE
+// keeps nothing but the addresses that it made up for its network interfaces.
 func sameMachine(guest Guest, config *GuestConfig) bool {
+	if config.Kind == KindContainer {
+		return guest.MACs != "" && guest.MACs == config.MACs()
+	}
 	return guest.SMBIOSUUID != "" &&
 		strings.EqualFold(guest.SMBIOSUUID, config.SMBIOSUUID()) && guest.CTime == config.CTime()
 }
@@ -158,7 +171,7 @@ func isStub(guest Guest, config *GuestConfig) bool {
 	case "destroyed":
 		return true
 	case "clone", "create":
-		return guest.SMBIOSUUID == ""
+		return !guest.known()
 	default:
 		return false
 	}

@@ -23,7 +23,7 @@ type Look struct {
 
 // Err is the standing as the gate would put it, for a message.
 func (l Look) Err(guest Guest) *OwnershipError {
-	return &OwnershipError{Standing: l.Standing, VMID: guest.VMID, Node: l.Node, UID: guest.UID, Detail: l.Detail}
+	return &OwnershipError{Standing: l.Standing, Kind: guest.kind(), VMID: guest.VMID, Node: l.Node, UID: guest.UID, Detail: l.Detail}
 }
 
 // Inspect reads a guest for a refresh: one call of its own, beside the lists of
@@ -34,7 +34,7 @@ func (c *Client) Inspect(ctx context.Context, guest Guest) (Look, error) {
 	if err != nil {
 		return Look{}, err
 	}
-	if listed && resource.Type == string(KindVM) {
+	if listed && resource.Type == string(guest.kind()) {
 		guest.Node = resource.Node
 	}
 	if listed && c.Gate.silent.is(guest.Node, c.clock.Now()) {
@@ -49,22 +49,22 @@ func (c *Client) Inspect(ctx context.Context, guest Guest) (Look, error) {
 	}
 	look := Look{Standing: s.standing, Node: s.node, Config: s.config, Detail: s.detail}
 	if s.standing.Owned() || s.standing == Damaged {
-		look.Status, err = c.liveStatus(ctx, s.node, guest.VMID)
+		look.Status, err = c.liveStatus(ctx, s.node, guest)
 	}
 	return look, err
 }
 
 // liveStatus takes a guest's state from its node's list. A list that is older
 // than the guest's arrival lacks it.
-func (c *Client) liveStatus(ctx context.Context, node string, vmid int) (GuestStatus, error) {
-	guests, err := c.View.LiveGuests(ctx, node, KindVM)
+func (c *Client) liveStatus(ctx context.Context, node string, guest Guest) (GuestStatus, error) {
+	guests, err := c.View.LiveGuests(ctx, node, guest.kind())
 	if err != nil {
 		return GuestStatus{}, err
 	}
-	if status, ok := guests[vmid]; ok {
+	if status, ok := guests[guest.VMID]; ok {
 		return status, nil
 	}
-	return c.VMs.Status(ctx, node, vmid)
+	return c.of(guest.kind()).Status(ctx, node, guest.VMID)
 }
 
 // silenceLife is how long a node that did not answer is not asked again by
@@ -95,20 +95,20 @@ func (s *silence) is(node string, now time.Time) bool {
 // findLimit bounds the configurations that are read at once.
 const findLimit = 8
 
-// FindByUID finds the guests in the client's range that carry the uid's marker,
+// FindByUID finds the guests of a kind in the client's range that carry the uid's marker,
 // reading the configuration of each. More than one is possible only where
 // somebody wrote a marker by hand. It fails if it found none and could not read
 // them all.
-func (c *Client) FindByUID(ctx context.Context, uid string) ([]Guest, error) {
+func (c *Client) FindByUID(ctx context.Context, kind Kind, uid string) ([]Guest, error) {
 	resources, err := c.Cluster.Resources(ctx, "vm")
 	if err != nil {
 		return nil, err
 	}
-	search := &search{c: c, uid: uid}
+	search := &search{c: c, kind: kind, uid: uid}
 	slots := make(chan struct{}, findLimit)
 	var all sync.WaitGroup
 	for _, r := range resources {
-		if r.Type != string(KindVM) || bool(r.Template) || !c.options.VMIDRange.Contains(r.VMID) {
+		if r.Type != string(kind) || bool(r.Template) || !c.options.VMIDRange.Contains(r.VMID) {
 			continue
 		}
 		slots <- struct{}{}
@@ -125,8 +125,9 @@ func (c *Client) FindByUID(ctx context.Context, uid string) ([]Guest, error) {
 }
 
 type search struct {
-	c   *Client
-	uid string
+	c    *Client
+	kind Kind
+	uid  string
 
 	mu    sync.Mutex
 	found []Guest
@@ -134,19 +135,19 @@ type search struct {
 }
 
 func (s *search) read(ctx context.Context, r Resource) {
-	config, err := s.c.VMs.Pending(ctx, r.Node, r.VMID)
+	config, err := s.c.of(s.kind).Pending(ctx, r.Node, r.VMID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {
 		if !IsNotFound(err) {
-			s.errs = append(s.errs, fmt.Errorf("read %s: %w", nameGuest(r.VMID, r.Name, r.Node), err))
+			s.errs = append(s.errs, fmt.Errorf("read %s: %w", nameGuest(s.kind, r.VMID, r.Name, r.Node), err))
 		}
 		return
 	}
 	if marker, ok := config.Marker(); ok && marker.UID == s.uid {
 		s.found = append(s.found, Guest{
-			Kind: KindVM, VMID: r.VMID, Node: r.Node, UID: s.uid,
-			SMBIOSUUID: config.SMBIOSUUID(), CTime: config.CTime(),
+			Kind: s.kind, VMID: r.VMID, Node: r.Node, UID: s.uid,
+			SMBIOSUUID: config.SMBIOSUUID(), CTime: config.CTime(), MACs: config.MACs(),
 		})
 	}
 }

@@ -170,15 +170,15 @@ func TestFindByUID(t *testing.T) {
 		map[string]any{"type": "qemu", "vmid": 10003, "node": "pve1", "template": 1},
 	})
 	c := script(t, guests, oursHere)
-	found, err := c.FindByUID(t.Context(), uidA)
+	found, err := c.FindByUID(t.Context(), KindVM, uidA)
 	if err != nil || len(found) != 1 || found[0] != ourGuest() {
 		t.Errorf("got %+v, %v", found, err)
 	}
-	found, err = script(t, guests, oursHere).FindByUID(t.Context(), uidB)
+	found, err = script(t, guests, oursHere).FindByUID(t.Context(), KindVM, uidB)
 	if err != nil || len(found) != 0 {
 		t.Errorf("another uid: %+v, %v", found, err)
 	}
-	found, err = script(t, guests, on(readGuest).fail(595, "No route to host")).FindByUID(t.Context(), uidA)
+	found, err = script(t, guests, on(readGuest).fail(595, "No route to host")).FindByUID(t.Context(), KindVM, uidA)
 	if err == nil || !strings.Contains(err.Error(), "VM 10000") || len(found) != 0 {
 		t.Errorf("a node that does not answer: %+v, %v; want an error, for it is not proven that there is none", found, err)
 	}

@@ -94,7 +94,7 @@ func (u VolumeUser) String() string {
 	if u.Running {
 		state = "running"
 	}
-	return fmt.Sprintf("%s (%s, at %s)", nameGuest(u.VMID, u.Name, u.Node), state, u.Slot)
+	return fmt.Sprintf("%s (%s, at %s)", nameGuest(KindVM, u.VMID, u.Name, u.Node), state, u.Slot)
 }
 
 // VolumeUsers lists the VMs that name a volume, in force or pending, sorted. A

@@ -15,13 +15,14 @@ import (
 
 // LockedError says that the guest is held by an operation of PVE.
 type LockedError struct {
+	Kind Kind
 	VMID int
 	Node string
 	Lock string
 }
 
 func (e *LockedError) Error() string {
-	return fmt.Sprintf("%s is locked (%s)", nameGuest(e.VMID, "", e.Node), e.Lock)
+	return fmt.Sprintf("%s is locked (%s)", nameGuest(e.Kind, e.VMID, "", e.Node), e.Lock)
 }
 
 // mayPass reports whether a mutation failed for a reason that passes by itself,
@@ -66,7 +67,7 @@ func (c *Client) Configure(ctx context.Context, guest Guest, own *Owned, build f
 			return err
 		}
 		tried = update
-		return c.VMs.Update(ctx, own, update)
+		return c.of(guest.kind()).Update(ctx, own, update)
 	})
 	if _, refused := answer(err); !refused || before == nil || ctx.Err() != nil {
 		return before, err
@@ -92,7 +93,7 @@ func (c *Client) revert(ctx context.Context, guest Guest, before *GuestConfig, t
 		if len(left) == 0 {
 			return nil
 		}
-		return c.VMs.Update(ctx, own, ConfigUpdate{Revert: left})
+		return c.of(guest.kind()).Update(ctx, own, ConfigUpdate{Revert: left})
 	})
 	if err != nil && len(left) > 0 {
 		return fmt.Errorf("the refused change stays pending (%v) until it is reverted: %w", left, err)
@@ -100,22 +101,21 @@ func (c *Client) revert(ctx context.Context, guest Guest, before *GuestConfig, t
 	return nil
 }
 
-// Grow makes a disk as large as asked. A disk of that size is left alone; a
+// Grow makes a volume as large as asked. One of that size is left alone; a
 // larger one is refused before any call that changes something. It returns what
 // the gate read before.
 func (c *Client) Grow(ctx context.Context, guest Guest, own *Owned, slot string, size Size, progress func(line string)) (*GuestConfig, error) {
 	return c.perform(ctx, guest, own, func(own *Owned) error {
-		disk, ok := own.Config().Disks()[slot]
+		has, ok := own.Config().sizeOf(slot)
 		switch {
 		case !ok:
-			return fmt.Errorf("%s has no disk %s", nameGuest(guest.VMID, "", own.Node()), slot)
-		case disk.Size != nil && *disk.Size == size:
+			return fmt.Errorf("%s has no volume %s", guest, slot)
+		case has != nil && *has == size:
 			return nil
-		case disk.Size != nil && *disk.Size > size:
-			return fmt.Errorf("disk %s of %s has %s, more than the %s asked for: disks never shrink",
-				slot, nameGuest(guest.VMID, "", own.Node()), disk.Size, size)
+		case has != nil && *has > size:
+			return fmt.Errorf("volume %s of %s has %s, more than the %s asked for: volumes never shrink", slot, guest, has, size)
 		}
-		upid, err := c.VMs.Resize(ctx, own, slot, size)
+		upid, err := c.of(guest.kind()).Resize(ctx, own, slot, size)
 		if err != nil {
 			return err
 		}

@@ -2,8 +2,13 @@ package proxmox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
+
+// ErrNoPause says that containers are not paused: PVE would checkpoint them to
+// disk with CRIU, which it does not ship.
+var ErrNoPause = errors.New("containers are not paused")
 
 // Power brings a guest to the power wanted. A guest that has it is left alone.
 // It returns what the gate read before the first call.
@@ -14,6 +19,9 @@ func (c *Client) Power(ctx context.Context, guest Guest, own *Owned, want PowerS
 	case PowerStopped:
 		return c.stop(ctx, guest, own, o)
 	case PowerPaused:
+		if guest.kind() == KindContainer {
+			return nil, ErrNoPause
+		}
 		return c.pause(ctx, guest, own, o)
 	default:
 		return nil, fmt.Errorf("no such power state: %q", want)
@@ -23,7 +31,7 @@ func (c *Client) Power(ctx context.Context, guest Guest, own *Owned, want PowerS
 // Reboot shuts a guest down and starts it, which brings pending changes into
 // force. It returns what the gate read before.
 func (c *Client) Reboot(ctx context.Context, guest Guest, own *Owned, o PowerOptions) (*GuestConfig, error) {
-	return c.command(ctx, guest, own, o, c.VMs.Reboot)
+	return c.command(ctx, guest, own, o, c.of(guest.kind()).Reboot)
 }
 
 // command makes one power call and waits for it.
@@ -43,9 +51,12 @@ func (c *Client) command(ctx context.Context, guest Guest, own *Owned, o PowerOp
 // start starts a guest. PVE refuses to start one that runs, paused or not; a
 // paused one goes on.
 func (c *Client) start(ctx context.Context, guest Guest, own *Owned, o PowerOptions) (*GuestConfig, error) {
-	config, err := c.command(ctx, guest, own, o, c.VMs.Start)
+	config, err := c.command(ctx, guest, own, o, c.of(guest.kind()).Start)
 	if !IsRunning(err) {
 		return config, err
+	}
+	if guest.kind() == KindContainer {
+		return config, nil // Nothing pauses one.
 	}
 	status, err := c.VMs.Status(ctx, config.Node, config.VMID)
 	if err != nil || !status.Paused() {
@@ -55,14 +66,21 @@ func (c *Client) start(ctx context.Context, guest Guest, own *Owned, o PowerOpti
 	return config, err
 }
 
-// stop stops a guest. Stopping a stopped one succeeds.
+// stop stops a guest. That a container is stopped already is an error of PVE's and
+// no error here.
 func (c *Client) stop(ctx context.Context, guest Guest, own *Owned, o PowerOptions) (*GuestConfig, error) {
-	if o.ShutdownTimeout <= 0 {
-		return c.command(ctx, guest, own, o, c.VMs.Stop)
+	service := c.of(guest.kind())
+	halt := service.Stop
+	if o.ShutdownTimeout > 0 {
+		halt = func(ctx context.Context, p PowerPermission) (UPID, error) {
+			return service.Shutdown(ctx, p, ShutdownOptions{Timeout: o.ShutdownTimeout, ForceStop: o.ForceStop})
+		}
 	}
-	return c.command(ctx, guest, own, o, func(ctx context.Context, p PowerPermission) (UPID, error) {
-		return c.VMs.Shutdown(ctx, p, ShutdownOptions{Timeout: o.ShutdownTimeout, ForceStop: o.ForceStop})
-	})
+	config, err := c.command(ctx, guest, own, o, halt)
+	if IsStopped(err) {
+		err = nil
+	}
+	return config, err
 }
 
 func (c *Client) pause(ctx context.Context, guest Guest, own *Owned, o PowerOptions) (*GuestConfig, error) {

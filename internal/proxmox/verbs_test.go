@@ -176,9 +176,9 @@ func TestGrow(t *testing.T) {
 		"never shrinks": {
 			"scsi0", steps(on(readGuest).data200(configOf(Marker{UID: uidA, VMID: 10000}, "scsi0", "local:1/x.raw,size=8G"))), "never shrink",
 		},
-		"no such disk": {"scsi1", steps(oursHere), "no disk scsi1"},
+		"no such disk": {"scsi1", steps(oursHere), "no volume scsi1"},
 		"a cdrom": {
-			"ide2", steps(on(readGuest).data200(configOf(Marker{UID: uidA, VMID: 10000}, "ide2", "local:iso/x.iso,media=cdrom,size=1G"))), "no disk ide2",
+			"ide2", steps(on(readGuest).data200(configOf(Marker{UID: uidA, VMID: 10000}, "ide2", "local:iso/x.iso,media=cdrom,size=1G"))), "no volume ide2",
 		},
 		"task fails": {"scsi0", steps(oursHere, call.data200(upid), taskSteps(upid, "lvextend failed")), "lvextend failed"},
 	}

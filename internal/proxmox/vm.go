@@ -2,40 +2,13 @@ package proxmox
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
-	"time"
 )
 
 // VMService reads and changes VMs.
-type VMService struct{ c *Client }
-
-// GuestStatus is a guest's state as its node sees it now.
-type GuestStatus struct {
-	VMID int    `json:"vmid"`
-	Name string `json:"name"`
-	// Status is "running" or "stopped".
-	Status string `json:"status"`
-	// QMPStatus tells "paused" and others from "running"; only Status fills it.
-	QMPStatus string `json:"qmpstatus"`
-	Template  Bool   `json:"template"`
-	Lock      string `json:"lock"`
-	// Tags are separated by ";".
-	Tags   string `json:"tags"`
-	Uptime Int    `json:"uptime"`
-	PID    Int    `json:"pid"`
-}
-
-// Running reports whether the guest runs (or is paused).
-func (s GuestStatus) Running() bool { return s.Status == "running" }
-
-// Paused reports whether the guest's processors are stopped. Only a status read
-// by [VMService.Status] can tell.
-func (s GuestStatus) Paused() bool { return s.QMPStatus == "paused" }
+type VMService struct{ guestService }
 
 // CloneRequest asks for a clone.
 type CloneRequest struct {
@@ -53,112 +26,6 @@ type CloneRequest struct {
 	Pool    string
 	Full    bool
 	Format  string
-}
-
-// ConfigUpdate is a change of a guest's configuration.
-type ConfigUpdate struct {
-	Set map[string]string
-	// Delete returns keys to PVE's default; a disk becomes "unusedN".
-	Delete []string
-	// Revert drops pending changes.
-	Revert []string
-	// Force removes the volumes of deleted disks.
-	Force bool
-}
-
-// ShutdownOptions is how to shut a guest down.
-type ShutdownOptions struct {
-	// Timeout is how long the guest may take, whole seconds; 0 is PVE's default.
-	Timeout time.Duration
-	// ForceStop stops the guest when it has not shut down in time.
-	ForceStop bool
-}
-
-// DeleteOptions says what goes with the guest.
-type DeleteOptions struct {
-	// Purge removes it from backup, replication and HA configuration too.
-	Purge bool
-	// DestroyUnreferencedDisks removes volumes with its vmid that its
-	// configuration does not name.
-	DestroyUnreferencedDisks bool
-}
-
-// OutOfRangeError is a guest id outside the client's range: refused before any
-// call.
-type OutOfRangeError struct {
-	VMID  int
-	Range VMIDRange
-}
-
-func (e *OutOfRangeError) Error() string {
-	if !e.Range.Configured() {
-		return fmt.Sprintf("no guest is made (%d) while no range of guest ids is configured", e.VMID)
-	}
-	return fmt.Sprintf("guest id %d lies outside the range %s", e.VMID, e.Range)
-}
-
-// List reads the VMs of a node, live. VMs that the token may not read are left
-// out.
-func (s *VMService) List(ctx context.Context, node string) ([]GuestStatus, error) {
-	return s.c.guests(ctx, node, KindVM)
-}
-
-func (c *Client) guests(ctx context.Context, node string, kind Kind) ([]GuestStatus, error) {
-	var guests []GuestStatus
-	err := c.get(ctx, at("nodes", node, string(kind)), nil, &guests)
-	return guests, err
-}
-
-// Status reads a VM's state, paused or not. It is a protected call: use it only
-// where that is needed.
-func (s *VMService) Status(ctx context.Context, node string, vmid int) (GuestStatus, error) {
-	var status GuestStatus
-	err := s.c.get(ctx, vmPath(node, vmid, "status", "current"), nil, &status)
-	return status, err
-}
-
-// Config reads a VM's configuration with pending changes merged in.
-func (s *VMService) Config(ctx context.Context, node string, vmid int) (*GuestConfig, error) {
-	var values map[string]json.RawMessage
-	if err := s.c.get(ctx, vmPath(node, vmid, "config"), nil, &values); err != nil {
-		return nil, err
-	}
-	config := newGuestConfig(KindVM, node, vmid)
-	for key, raw := range values {
-		if value, err := scalar(raw); err == nil {
-			config.set(key, value)
-		}
-	}
-	return config, nil
-}
-
-// Pending reads a VM's configuration: values in force, pending changes and the
-// digest in one call.
-func (s *VMService) Pending(ctx context.Context, node string, vmid int) (*GuestConfig, error) {
-	var items []struct {
-		Key     string `json:"key"`
-		Value   *Text  `json:"value"`
-		Pending *Text  `json:"pending"`
-		// Delete is 1, or 2 for a deletion that removes the volume.
-		Delete Int `json:"delete"`
-	}
-	if err := s.c.get(ctx, vmPath(node, vmid, "pending"), nil, &items); err != nil {
-		return nil, err
-	}
-	config := newGuestConfig(KindVM, node, vmid)
-	for _, item := range items {
-		if item.Value != nil {
-			config.set(item.Key, string(*item.Value))
-		}
-		if item.Pending != nil {
-			config.Pending[item.Key] = string(*item.Pending)
-		}
-		if item.Delete != 0 {
-			config.PendingDelete = append(config.PendingDelete, item.Key)
-		}
-	}
-	slices.Sort(config.PendingDelete)
-	return config, nil
 }
 
 // Clone starts a clone. No guest of that id may exist, so it needs no
@@ -179,9 +46,5 @@ func (s *VMService) Clone(ctx context.Context, r CloneRequest) (UPID, error) {
 	}
 	defer s.c.View.Drop(r.TemplateNode)
 	defer s.c.View.Drop(r.Target)
-	return s.c.startTask(ctx, http.MethodPost, vmPath(r.TemplateNode, r.Template, "clone"), params)
-}
-
-func vmPath(node string, vmid int, rest ...string) string {
-	return at(append([]string{"nodes", node, string(KindVM), strconv.Itoa(vmid)}, rest...)...)
+	return s.c.startTask(ctx, http.MethodPost, s.path(r.TemplateNode, r.Template, "clone"), params)
 }

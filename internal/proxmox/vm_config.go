@@ -42,6 +42,7 @@ var (
 	diskSlot   = regexp.MustCompile(`^(ide|sata|scsi|virtio)\d+$`)
 	stateSlot  = regexp.MustCompile(`^(efidisk|tpmstate)\d+$`)
 	unusedSlot = regexp.MustCompile(`^unused\d+$`)
+	mountSlot  = regexp.MustCompile(`^(rootfs|mp\d+)$`)
 	nicSlot    = regexp.MustCompile(`^net\d+$`)
 )
 
@@ -71,6 +72,26 @@ func (c *GuestConfig) CDROMs() map[string]Disk { return c.drives(diskSlot, Disk.
 // StateDisks are the volumes of the machine's own state, "efidisk0" and
 // "tpmstate0".
 func (c *GuestConfig) StateDisks() map[string]Disk { return c.drives(stateSlot, anyDisk) }
+
+// Mounts are a container's root volume and mount points, by slot ("rootfs", "mp0").
+func (c *GuestConfig) Mounts() map[string]Mount {
+	found := map[string]Mount{}
+	for key, value := range c.Current {
+		if mountSlot.MatchString(key) {
+			found[key] = ParseMount(value)
+		}
+	}
+	return found
+}
+
+// sizeOf is the size of the volume in a slot, nil where PVE does not say.
+func (c *GuestConfig) sizeOf(slot string) (size *Size, ok bool) {
+	if mount, ok := c.Mounts()[slot]; ok {
+		return mount.Size, true
+	}
+	disk, ok := c.Disks()[slot]
+	return disk.Size, ok
+}
 
 // Unused are the volumes that are attached nowhere, by "unusedN".
 func (c *GuestConfig) Unused() map[string]Disk { return c.drives(unusedSlot, anyDisk) }
@@ -166,6 +187,26 @@ func (c *GuestConfig) SMBIOSUUID() string {
 		return ""
 	}
 	return smbios.UUID
+}
+
+// MACs are the addresses of a container's network interfaces by slot, "" of a VM
+// and where there are none. PVE makes them up, and a clone gets others, so that
+// they tell containers apart.
+func (c *GuestConfig) MACs() string {
+	if c.Kind != KindContainer {
+		return ""
+	}
+	var found []string
+	for _, slot := range slices.Sorted(maps.Keys(c.Current)) {
+		if !nicSlot.MatchString(slot) {
+			continue
+		}
+		if props, err := ParseProps(c.Current[slot]); err == nil {
+			mac, _ := props.Get("hwaddr")
+			found = append(found, slot+"="+strings.ToUpper(mac))
+		}
+	}
+	return strings.Join(found, ",")
 }
 
 // CTime is when PVE made the guest, seconds since 1970; 0 when it does not say.

@@ -84,7 +84,7 @@ func (s search) find(ctx context.Context, id string) (proxmox.Guest, error) {
 }
 
 func (s search) byUID(ctx context.Context, uid string) (proxmox.Guest, error) {
-	guests, err := s.client.FindByUID(ctx, uid)
+	guests, err := s.client.FindByUID(ctx, proxmox.KindVM, uid)
 	if err != nil {
 		return proxmox.Guest{}, err
 	}
