@@ -24,8 +24,8 @@ type Allocator struct {
 	tasks map[string]bool
 	// targets caches what a clone's log told, by UPID.
 	targets map[string]int
-	// scans shares the reading of the cluster among parallel creations, by the
-	// template's node.
+	// scans shares the reading of the cluster among parallel creations, by the kind
+	// of guest and the node of the task.
 	scans map[string]*flight[scan]
 }
 

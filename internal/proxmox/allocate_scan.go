@@ -23,16 +23,17 @@ type scan struct {
 // the cluster: in this order, so that a clone which ends in between shows as a
 // guest. Parallel creations share it, but never one that was begun before they
 // asked.
-func (a *Allocator) scan(ctx context.Context, node string) (scan, error) {
+func (a *Allocator) scan(ctx context.Context, node string, kind Kind) (scan, error) {
 	a.mu.Lock()
-	shared := a.scans[node]
+	key := string(kind) + " on " + node
+	shared := a.scans[key]
 	if shared == nil {
 		shared = &flight[scan]{}
-		a.scans[node] = shared
+		a.scans[key] = shared
 	}
 	a.mu.Unlock()
 	return shared.do(ctx, func(ctx context.Context) (scan, error) {
-		cloning, err := a.cloning(ctx, node)
+		cloning, err := a.underway(ctx, node, kind)
 		if err != nil {
 			return scan{}, err
 		}
@@ -41,9 +42,9 @@ func (a *Allocator) scan(ctx context.Context, node string) (scan, error) {
 	})
 }
 
-// cloning finds the ids that running clones of other processes make.
-func (a *Allocator) cloning(ctx context.Context, node string) (map[int]bool, error) {
-	running, err := a.running(ctx, node, taskClone)
+// underway finds the ids that running tasks of other processes make.
+func (a *Allocator) underway(ctx context.Context, node string, kind Kind) (map[int]bool, error) {
+	running, err := a.running(ctx, node, makers[kind])
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +73,7 @@ func (a *Allocator) isBusy(ctx context.Context, node string, vmid int) (bool, er
 	}
 	for _, upid := range running {
 		switch upid.Type {
-		case "qmdestroy":
+		case "qmdestroy", "vzdestroy", taskCreate:
 			if upid.ID == strconv.Itoa(vmid) {
 				return true, nil
 			}
@@ -89,7 +90,13 @@ func (a *Allocator) isBusy(ctx context.Context, node string, vmid int) (bool, er
 	return false, nil
 }
 
-const taskClone = "qmclone"
+// The types of the tasks that make guests.
+const (
+	taskClone  = "qmclone"
+	taskCreate = "vzcreate"
+)
+
+var makers = map[Kind]string{KindVM: taskClone, KindContainer: taskCreate}
 
 // running lists the tasks that run on a node, of those that the token may see:
 // its own always. PVE lists a worker before it begins its work, so that a stub
@@ -111,8 +118,11 @@ func (a *Allocator) running(ctx context.Context, node, kind string) ([]UPID, err
 // cloneLine is the first line of a clone's log. The UPID names the source only.
 var cloneLine = regexp.MustCompile(`^creating a clone of VM \d+ with ID (\d+)$`)
 
-// target finds the id that a clone makes, 0 while its log does not say.
+// target finds the id that a task makes, 0 while a clone's log does not say.
 func (a *Allocator) target(ctx context.Context, upid UPID) (int, error) {
+	if upid.Type == taskCreate {
+		return strconv.Atoi(upid.ID)
+	}
 	a.mu.Lock()
 	vmid := a.targets[upid.String()]
 	a.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -56,10 +57,12 @@ func (s CloneSpec) node() string {
 	return s.Node
 }
 
-func (s CloneSpec) say(format string, args ...any) {
-	if s.Progress != nil {
-		s.Progress(fmt.Sprintf(format, args...))
+// target is the node to name in the call: PVE wants none for its own.
+func (s CloneSpec) target() string {
+	if s.node() == s.TemplateNode {
+		return ""
 	}
+	return s.Node
 }
 
 // Created is what a creation has made.
@@ -111,33 +114,30 @@ var ErrNoRange = errors.New("no range of guest ids is configured: guests are mad
 // Created.Guest is filled: [Client.ResumeClone] goes on from there. After any
 // other error Created.Guest is filled if something of ours is, or may be, left.
 func (c *Client) CreateClone(ctx context.Context, spec CloneSpec) (Created, error) {
-	if err := c.checkClone(spec); err != nil {
-		return Created{}, err
+	if bounds := c.options.VMIDRange; bounds.Contains(spec.Template) {
+		return Created{}, fmt.Errorf("template %d lies inside the range of guest ids %s, where nothing but guests made here may be", spec.Template, bounds)
 	}
-	seen, warnings, err := c.settle(ctx, spec)
-	if err != nil {
-		return Created{}, err
-	}
-	release, err := c.limits.hold(ctx, spec.TemplateNode, spec.Storage)
-	if err != nil {
-		return Created{}, err
-	}
-	defer release()
-	k := &cloning{c: c, spec: spec, guests: seen.guests, warnings: warnings}
-	return k.run(ctx)
+	return c.carryOut(ctx, c.cloneOrder(spec))
 }
 
-func (c *Client) checkClone(spec CloneSpec) error {
-	bounds := c.options.VMIDRange
-	switch {
-	case !bounds.Configured():
-		return ErrNoRange
-	case bounds.Contains(spec.Template):
-		return fmt.Errorf("template %d lies inside the range of guest ids %s, where nothing but guests made here may be", spec.Template, bounds)
-	case spec.VMID != 0 && !bounds.Contains(spec.VMID):
-		return c.Gate.checkRange(Guest{VMID: spec.VMID, UID: spec.UID})
+func (c *Client) cloneOrder(s CloneSpec) order {
+	o := order{
+		kind: KindVM, node: s.node(), taskNode: s.TemplateNode, storages: []string{s.Storage},
+		name: s.Name, description: s.Description, uid: s.UID, vmid: s.VMID, progress: s.Progress,
+		what: fmt.Sprintf("clone template %d", s.Template), capability: "vm.create",
+		scope: Scope{"template": {strconv.Itoa(s.Template)}},
+		call: func(ctx context.Context, vmid int, description string) (UPID, error) {
+			return c.VMs.Clone(ctx, CloneRequest{
+				TemplateNode: s.TemplateNode, Template: s.Template, NewID: vmid, Name: s.Name,
+				Description: description, Target: s.target(), Storage: s.Storage, Pool: s.Pool, Full: true,
+			})
+		},
 	}
-	// The longest id, so that a description that fits here fits every id.
-	_, err := JoinDescription(spec.Description, Marker{UID: spec.UID, VMID: bounds.Last, Creating: true})
-	return err
+	if s.Pool != "" {
+		o.scope["pool"] = []string{s.Pool}
+	}
+	if s.Storage != "" {
+		o.scope["images"] = []string{s.Storage}
+	}
+	return o
 }

@@ -5,26 +5,27 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 // settle waits for what is being cloned in the range by other processes and has
 // no name yet, then looks for an unfinished guest of this name. A provider that
 // was killed in the middle of a clone leaves such a one: PVE goes on with it.
-func (c *Client) settle(ctx context.Context, spec CloneSpec) (scan, []string, error) {
-	s := &settling{c: c, spec: spec}
+func (c *Client) settle(ctx context.Context, o order) (scan, []string, error) {
+	s := &settling{c: c, order: o}
 	for first := true; ; first = false {
 		err := s.round(ctx, first)
 		if err == nil && len(s.open) == 0 {
 			return s.seen, s.warnings, nil
 		}
 		if err == nil {
-			spec.say("waiting for what is being cloned in the range: %s", s.names())
+			o.say("waiting for what is being cloned in the range: %s", s.names())
 			err = c.clock.Sleep(ctx, settlePause)
 		}
 		if err != nil && ctx.Err() != nil && len(s.open) > 0 {
 			return scan{}, nil, fmt.Errorf("%s may be the guest %q of an earlier run and is still being cloned, so that no second one was made: %w",
-				s.names(), spec.Name, err)
+				s.names(), o.name, err)
 		}
 		if err != nil {
 			return scan{}, nil, err
@@ -34,8 +35,9 @@ func (c *Client) settle(ctx context.Context, spec CloneSpec) (scan, []string, er
 
 // settling looks, in rounds, at what may be an unfinished guest.
 type settling struct {
+	order
+
 	c    *Client
-	spec CloneSpec
 	seen scan
 	// open are the ids that the last round could not decide.
 	open     map[int]bool
@@ -46,7 +48,7 @@ func (s *settling) names() string {
 	ids := slices.Sorted(maps.Keys(s.open))
 	names := make([]string, len(ids))
 	for i, vmid := range ids {
-		names[i] = fmt.Sprintf("VM %d", vmid)
+		names[i] = fmt.Sprintf("%s %d", s.kind, vmid)
 		if vmid == 0 {
 			names[i] = "a clone that has just begun"
 		}
@@ -57,7 +59,7 @@ func (s *settling) names() string {
 func (s *settling) round(ctx context.Context, first bool) error {
 	seen, err := s.look(ctx, first)
 	if err != nil {
-		return fmt.Errorf("look for an unfinished guest named %q: %w", s.spec.Name, err)
+		return fmt.Errorf("look for an unfinished guest named %q: %w", s.name, err)
 	}
 	s.seen = seen
 	nodes := s.candidates()
@@ -82,11 +84,11 @@ func (s *settling) round(ctx context.Context, first bool) error {
 // clone when it is done.
 func (s *settling) look(ctx context.Context, first bool) (scan, error) {
 	if !first {
-		return s.c.IDs.scan(ctx, s.spec.TemplateNode)
+		return s.c.IDs.scan(ctx, s.taskNode, s.kind)
 	}
 	held, err := s.c.View.Permissions(ctx)
 	if err != nil || !held.below("/vms", "VM.Audit") {
-		return s.c.IDs.scan(ctx, s.spec.TemplateNode)
+		return s.c.IDs.scan(ctx, s.taskNode, s.kind)
 	}
 	guests, err := s.c.View.Guests(ctx)
 	return scan{guests: guests, unasked: true}, err
@@ -98,18 +100,24 @@ func (s *settling) look(ctx context.Context, first bool) (scan, error) {
 func (s *settling) candidates() map[int]string {
 	nodes := map[int]string{}
 	for vmid := range s.seen.cloning {
-		nodes[vmid] = s.spec.TemplateNode
+		nodes[vmid] = s.taskNode
 	}
 	for _, guest := range s.seen.guests {
 		mine := s.c.IDs.isOurs(guest.VMID)
-		if guest.Type != string(KindVM) || mine || bool(guest.Template) || !s.c.options.VMIDRange.Contains(guest.VMID) {
+		if guest.Type != string(s.kind) || mine || bool(guest.Template) || !s.c.options.VMIDRange.Contains(guest.VMID) {
 			continue
 		}
-		if guest.Name == "" || guest.Name == s.spec.Name {
+		if unnamed(guest) || guest.Name == s.name {
 			nodes[guest.VMID] = guest.Node
 		}
 	}
 	return nodes
+}
+
+// unnamed reports whether a guest is listed without a name of its own: PVE calls a
+// container CT and its id until it has one.
+func unnamed(guest Resource) bool {
+	return guest.Name == "" || guest.Type == string(KindContainer) && guest.Name == "CT"+strconv.Itoa(guest.VMID)
 }
 
 // examine looks at one candidate. It is undecided while a running clone may
@@ -122,7 +130,7 @@ func (s *settling) examine(ctx context.Context, vmid int, node string) (undecide
 		s.warn(node)
 		return false, nil
 	}
-	config, err := s.c.VMs.Pending(ctx, node, vmid)
+	config, err := s.c.of(s.kind).Pending(ctx, node, vmid)
 	switch {
 	case err == nil:
 		return s.judge(config)
@@ -136,26 +144,26 @@ func (s *settling) examine(ctx context.Context, vmid int, node string) (undecide
 		s.warn(node)
 		return false, nil
 	default:
-		return false, fmt.Errorf("look for an unfinished guest named %q: %w", s.spec.Name, err)
+		return false, fmt.Errorf("look for an unfinished guest named %q: %w", s.name, err)
 	}
 }
 
 // warn says once what could not be proven.
 func (s *settling) warn(node string) {
 	warning := fmt.Sprintf("node %s does not answer, so that it is not proven that none of its guests is an unfinished %q of an earlier run",
-		node, s.spec.Name)
+		node, s.name)
 	if !slices.Contains(s.warnings, warning) {
 		s.warnings = append(s.warnings, warning)
 	}
 }
 
 func (s *settling) judge(config *GuestConfig) (undecided bool, _ error) {
-	name := config.Get("name")
+	name := config.Name()
 	marker, marked := config.Marker()
-	if marked && marker.Creating && name == s.spec.Name {
+	if marked && marker.Creating && name == s.name {
 		return false, &UnfinishedError{Kind: config.Kind, VMID: config.VMID, Node: config.Node, Name: name, UID: marker.UID}
 	}
-	if name != "" || config.Lock() != "clone" {
+	if name != "" || config.Lock() != "clone" && config.Lock() != "create" {
 		return false, nil
 	}
 	// A stub without a running clone is one that just ended, or is nobody's for

@@ -139,6 +139,14 @@ func (c *GuestConfig) Description() string { return c.Current["description"] }
 // Marker is the guest's own marker, if it carries one.
 func (c *GuestConfig) Marker() (Marker, bool) { return ParseMarker(c.Description(), c.VMID) }
 
+// Name is the guest's name: a container's is its host name.
+func (c *GuestConfig) Name() string {
+	if c.Kind == KindContainer {
+		return c.Current["hostname"]
+	}
+	return c.Current["name"]
+}
+
 // Lock is the operation that holds the guest ("clone", "backup"), "" for none.
 func (c *GuestConfig) Lock() string { return c.Current["lock"] }
 

@@ -4,19 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// cloning is the making of one clone, over as many ids as it takes.
-type cloning struct {
+// making is an order being carried out, over as many ids as it takes.
+type making struct {
+	order
+
 	c        *Client
-	spec     CloneSpec
 	guests   []Resource
 	warnings []string
 
-	vmid int
+	// tried is the id that is tried.
+	tried int
 	// lost is set when the answer to a call for this id was lost: that clone may
 	// have been made, may be under way, and may even begin late.
 	lost bool
@@ -39,7 +42,7 @@ const (
 	again
 )
 
-func (k *cloning) run(ctx context.Context) (Created, error) {
+func (k *making) run(ctx context.Context) (Created, error) {
 	for {
 		if err := k.takeID(ctx); err != nil {
 			return Created{}, err
@@ -51,9 +54,9 @@ func (k *cloning) run(ctx context.Context) (Created, error) {
 		if result == made {
 			return k.verify(ctx)
 		}
-		k.c.IDs.forget(k.vmid)
-		if k.spec.VMID != 0 {
-			return Created{}, &TakenError{VMID: k.vmid, Detail: k.refusal.Error()}
+		k.c.IDs.forget(k.tried)
+		if k.vmid != 0 {
+			return Created{}, &TakenError{VMID: k.tried, Detail: k.refusal.Error()}
 		}
 	}
 }
@@ -61,24 +64,24 @@ func (k *cloning) run(ctx context.Context) (Created, error) {
 // takeID reserves the id to try. The lists of the cluster suffice at first:
 // whether an id is free only PVE can tell, when it makes the guest. After it
 // said no, ids that are in use unseen are skipped with a cheaper call.
-func (k *cloning) takeID(ctx context.Context) error {
+func (k *making) takeID(ctx context.Context) error {
 	k.lost, k.begun = false, false
 	var err error
 	switch {
-	case k.spec.VMID != 0:
-		k.vmid, err = k.spec.VMID, k.c.IDs.reserve(k.spec.VMID)
+	case k.vmid != 0:
+		k.tried, err = k.vmid, k.c.IDs.reserve(k.vmid)
 	case k.refusal != nil:
-		k.vmid, err = k.c.IDs.nextFree(ctx, k.guests)
+		k.tried, err = k.c.IDs.nextFree(ctx, k.guests)
 	default:
-		k.vmid, err = k.c.IDs.next(k.guests)
+		k.tried, err = k.c.IDs.next(k.guests)
 	}
 	return err
 }
 
-// make calls for the clone until it is known what came of the id.
-func (k *cloning) make(ctx context.Context) (outcome, error) {
+// make calls for the guest until it is known what came of the id.
+func (k *making) make(ctx context.Context) (outcome, error) {
 	for attempt := 0; ; attempt++ {
-		err := k.clone(ctx)
+		err := k.ask(ctx)
 		result, err := k.decide(ctx, err)
 		if err != nil || result != again {
 			return result, err
@@ -89,9 +92,9 @@ func (k *cloning) make(ctx context.Context) (outcome, error) {
 	}
 }
 
-// clone makes the call and waits for its task.
-func (k *cloning) clone(ctx context.Context) error {
-	description, err := JoinDescription(k.spec.Description, Marker{UID: k.spec.UID, VMID: k.vmid, Creating: true})
+// ask makes the call and waits for its task.
+func (k *making) ask(ctx context.Context) error {
+	description, err := JoinDescription(k.description, Marker{UID: k.uid, VMID: k.tried, Creating: true})
 	if err != nil {
 		return err
 	}
@@ -100,17 +103,14 @@ func (k *cloning) clone(ctx context.Context) error {
 	}
 	graced, cancel := withGrace(ctx)
 	defer cancel()
-	upid, err := k.c.VMs.Clone(graced, CloneRequest{
-		TemplateNode: k.spec.TemplateNode, Template: k.spec.Template, NewID: k.vmid, Name: k.spec.Name,
-		Description: description, Target: k.target(), Storage: k.spec.Storage, Pool: k.spec.Pool, Full: true,
-	})
+	upid, err := k.call(graced, k.tried, description)
 	if err != nil {
 		k.lost = k.lost || IsLostAnswer(err) || IsNoWorker(err)
 		return err
 	}
 	k.c.IDs.began(upid)
 	k.begun = true
-	result, err := k.c.Tasks.Wait(ctx, upid, WaitOptions{Progress: k.spec.Progress})
+	result, err := k.c.Tasks.Wait(ctx, upid, WaitOptions{Progress: k.progress})
 	k.warnings = append(k.warnings, result.warnings()...)
 	return err
 }
@@ -149,17 +149,9 @@ func withGrace(parent context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// target is the node to name in the call: PVE wants none for its own.
-func (k *cloning) target() string {
-	if k.spec.node() == k.spec.TemplateNode {
-		return ""
-	}
-	return k.spec.Node
-}
-
 // decide says what an attempt that ended with err means. Only what is known not
 // to have begun is judged by its error; everything else is looked at.
-func (k *cloning) decide(ctx context.Context, err error) (outcome, error) {
+func (k *making) decide(ctx context.Context, err error) (outcome, error) {
 	var interrupted *InterruptedError
 	switch {
 	case err == nil:
@@ -182,10 +174,10 @@ func (k *cloning) decide(ctx context.Context, err error) (outcome, error) {
 // undoes a clone that fails. Where nothing is to be seen the same call is made
 // again, unless its error would come again: should a lost one arrive after all,
 // it is for the same id and has the same marker, and only one of them is made.
-func (k *cloning) resolve(ctx context.Context, cause error) (outcome, error) {
+func (k *making) resolve(ctx context.Context, cause error) (outcome, error) {
 	guest := k.guest()
-	guest.Node = k.spec.TemplateNode
-	s, err := k.c.settled(ctx, guest, k.spec.TemplateNode)
+	guest.Node = k.taskNode
+	s, err := k.c.settled(ctx, guest, k.taskNode)
 	if err != nil {
 		return 0, errors.Join(cause, err)
 	}
@@ -214,10 +206,10 @@ func (k *cloning) resolve(ctx context.Context, cause error) (outcome, error) {
 }
 
 // failed reports an error, and the guest if there is or may be one.
-func (k *cloning) failed(ctx context.Context, err error) (Created, error) {
-	k.c.IDs.release(k.vmid)
+func (k *making) failed(ctx context.Context, err error) (Created, error) {
+	k.c.IDs.release(k.tried)
 	if !k.lost && !k.begun {
-		return Created{Warnings: k.warnings}, k.explain(k.c.nameLack(ctx, err, "vm.create", k.scope()))
+		return Created{Warnings: k.warnings}, k.explain(k.c.nameLack(ctx, err, k.capability, k.scopeNow()))
 	}
 	var interrupted *InterruptedError
 	if ctx.Err() != nil && !errors.As(err, &interrupted) {
@@ -226,34 +218,29 @@ func (k *cloning) failed(ctx context.Context, err error) (Created, error) {
 	return Created{Guest: k.guest(), Warnings: k.warnings}, k.explain(err)
 }
 
-func (k *cloning) explain(err error) error {
-	return fmt.Errorf("clone template %d to %s: %w", k.spec.Template, nameGuest(KindVM, k.vmid, k.spec.Name, k.spec.node()), err)
+func (k *making) explain(err error) error {
+	return fmt.Errorf("%s to %s: %w", k.what, nameGuest(k.kind, k.tried, k.name, k.node), err)
 }
 
-// scope are the objects that the clone is about.
-func (k *cloning) scope() Scope {
-	scope := Scope{"template": {strconv.Itoa(k.spec.Template)}, "vmid": {strconv.Itoa(k.vmid)}}
-	if k.spec.Pool != "" {
-		scope["pool"] = []string{k.spec.Pool}
-	}
-	if k.spec.Storage != "" {
-		scope["images"] = []string{k.spec.Storage}
-	}
+// scopeNow are the objects that the order is about, with the id that was tried.
+func (k *making) scopeNow() Scope {
+	scope := maps.Clone(k.scope)
+	scope["vmid"] = []string{strconv.Itoa(k.tried)}
 	return scope
 }
 
-func (k *cloning) guest() Guest {
-	return Guest{Kind: KindVM, VMID: k.vmid, Node: k.spec.node(), UID: k.spec.UID}
+func (k *making) guest() Guest {
+	return Guest{Kind: k.kind, VMID: k.tried, Node: k.node, UID: k.uid}
 }
 
 // verify reads the clone: it has to be where it was asked for, and ours.
-func (k *cloning) verify(ctx context.Context) (Created, error) {
+func (k *making) verify(ctx context.Context) (Created, error) {
 	k.begun = true
 	own, err := k.c.Gate.Own(ctx, k.guest())
 	if err != nil {
 		return k.failed(ctx, err)
 	}
-	k.c.IDs.release(k.vmid)
+	k.c.IDs.release(k.tried)
 	return created(k.guest(), own, k.warnings), nil
 }
 
@@ -262,5 +249,6 @@ func created(guest Guest, own *Owned, warnings []string) Created {
 	guest.Node = own.Node()
 	guest.SMBIOSUUID = own.Config().SMBIOSUUID()
 	guest.CTime = own.Config().CTime()
+	guest.MACs = own.Config().MACs()
 	return Created{Guest: guest, Own: own, Warnings: warnings}
 }
