@@ -2,11 +2,10 @@ package vm
 
 import (
 	"fmt"
-	"net/url"
 	"slices"
-	"strconv"
-	"strings"
 
+	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -69,34 +68,6 @@ func (f boolean) print(value attr.Value) string {
 
 func (boolean) same(a, b attr.Value) bool { return a.Equal(b) }
 
-// integer is a whole number.
-type integer struct{ validators []validator.Int64 }
-
-func (f integer) attribute(doc string, m mode) schema.Attribute {
-	return schema.Int64Attribute{
-		Required: m.required, Optional: m.optional, Computed: m.computed, MarkdownDescription: doc, Validators: f.validators,
-	}
-}
-
-func (integer) typ() attr.Type      { return types.Int64Type }
-func (integer) null() attr.Value    { return types.Int64Null() }
-func (integer) unknown() attr.Value { return types.Int64Unknown() }
-
-func (integer) parse(text string) (attr.Value, error) {
-	number, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return nil, fmt.Errorf("%q is no whole number", text)
-	}
-	return types.Int64Value(number), nil
-}
-
-func (integer) print(value attr.Value) string {
-	number, _ := value.(types.Int64)
-	return strconv.FormatInt(number.ValueInt64(), 10)
-}
-
-func (integer) same(a, b attr.Value) bool { return a.Equal(b) }
-
 // gib is a size in GiB. PVE writes sizes in the largest unit that holds them
 // whole (3584M), so that a template's may be a fraction.
 type gib struct{ validators []validator.Float64 }
@@ -133,8 +104,15 @@ func bytesOf(value attr.Value) proxmox.Size {
 type text struct {
 	// fold brings a text into the form in which two are compared; nil when they
 	// are compared as they are.
-	fold       func(string) string
+	fold func(string) string
+	// words are the only texts there are; nil when any is fine.
+	words      []string
 	validators []validator.String
+}
+
+// choice is one of some words.
+func choice(words ...string) text {
+	return text{words: words, validators: []validator.String{stringvalidator.OneOf(words...)}}
 }
 
 func (f text) attribute(doc string, m mode) schema.Attribute {
@@ -174,8 +152,15 @@ type textList struct {
 
 // textSet is a set of strings.
 type textSet struct {
-	spelling   listSpelling
+	spelling listSpelling
+	// words are the only items there are; nil when any is fine.
+	words      []string
 	validators []validator.Set
+}
+
+// textSetOf is a set of these texts.
+func textSetOf(items ...string) attr.Value {
+	return types.SetValueMust(types.StringType, texts(items))
 }
 
 // listSpelling is how PVE writes several texts as one.
@@ -213,6 +198,9 @@ func (f textList) same(a, b attr.Value) bool {
 }
 
 func (f textSet) attribute(doc string, m mode) schema.Attribute {
+	if f.words != nil {
+		f.validators = append(f.validators, setvalidator.ValueStringsAre(stringvalidator.OneOf(f.words...)))
+	}
 	return schema.SetAttribute{
 		Required: m.required, Optional: m.optional, Computed: m.computed, MarkdownDescription: doc,
 		ElementType: types.StringType, Validators: f.validators,
@@ -274,51 +262,4 @@ func texts(items []string) []attr.Value {
 		values = append(values, types.StringValue(item))
 	}
 	return values
-}
-
-// tagList is how PVE writes tags: it also accepts commas and blanks, and sorts.
-var tagList = listSpelling{
-	split: func(text string) ([]string, error) {
-		tags := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(";, ", r) })
-		slices.Sort(tags)
-		return slices.Compact(tags), nil
-	},
-	join: func(tags []string) string { return strings.Join(tags, ";") },
-	fold: strings.ToLower,
-}
-
-// blankList is how PVE writes name servers and search domains.
-var blankList = listSpelling{
-	split: func(text string) ([]string, error) {
-		return strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(";, ", r) }), nil
-	},
-	join: func(items []string) string { return strings.Join(items, " ") },
-}
-
-// keyList is how PVE writes SSH keys: one a line, percent-encoded as a whole
-// inside the form's own encoding.
-var keyList = listSpelling{
-	split: func(text string) ([]string, error) {
-		decoded, err := url.PathUnescape(text)
-		if err != nil {
-			return nil, fmt.Errorf("SSH keys: %w", err)
-		}
-		var keys []string
-		for line := range strings.Lines(decoded) {
-			if key := strings.TrimSpace(line); key != "" {
-				keys = append(keys, key)
-			}
-		}
-		return keys, nil
-	},
-	join: func(keys []string) string {
-		lines := make([]string, 0, len(keys))
-		for _, key := range keys {
-			lines = append(lines, strings.TrimSpace(key))
-		}
-		// PVE's format allows only unreserved characters and % here, so that a
-		// blank must not become "+".
-		return strings.ReplaceAll(url.QueryEscape(strings.Join(lines, "\n")), "+", "%20")
-	},
-	fold: strings.TrimSpace,
 }

@@ -28,11 +28,18 @@ func (whole) drop(string) (string, error)        { return "", nil }
 // prop is a setting that is one property of a property string.
 type prop struct {
 	name string
+	// aliases are other names that PVE reads it under.
+	aliases []string
 	// bare properties may be written without their name, in front.
 	bare bool
 	// off is written instead of dropping the property while others stay, where
 	// PVE requires it beside them.
 	off string
+	// head is a bare property that PVE requires beside this one; what lacks it
+	// gets its off.
+	head *prop
+	// alone properties are what the key is about: dropping one drops the key.
+	alone bool
 }
 
 func (p prop) get(value string) (string, bool) {
@@ -44,6 +51,14 @@ func (p prop) get(value string) (string, bool) {
 }
 
 func (p prop) put(value, text string) (string, error) {
+	if p.head != nil {
+		if _, said := p.head.get(value); !said {
+			var err error
+			if value, err = p.head.put(value, p.head.off); err != nil {
+				return "", err
+			}
+		}
+	}
 	props, err := proxmox.ParseProps(value)
 	if err != nil {
 		return "", err
@@ -53,6 +68,9 @@ func (p prop) put(value, text string) (string, error) {
 }
 
 func (p prop) drop(value string) (string, error) {
+	if p.alone {
+		return "", nil
+	}
 	props, err := proxmox.ParseProps(value)
 	if err != nil {
 		return "", err
@@ -64,13 +82,18 @@ func (p prop) drop(value string) (string, error) {
 	return p.put(value, p.off)
 }
 
-// written is the key that the property has in a property string: its name, or
-// none where it is or can be written bare.
+// written is the key that the property has in a property string: the name that
+// it has there, none where it is or can be written bare, else its own.
 func (p prop) written(props proxmox.Props) string {
-	if _, named := props.Get(p.name); named || !p.bare {
-		return p.name
+	for _, name := range append([]string{p.name}, p.aliases...) {
+		if _, named := props.Get(name); named {
+			return name
+		}
 	}
-	return ""
+	if p.bare {
+		return ""
+	}
+	return p.name
 }
 
 // render writes a property string.

@@ -1,6 +1,8 @@
 package vm
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -156,8 +158,12 @@ func TestDraftChanges(t *testing.T) {
 			if diags.HasError() {
 				t.Fatal(diags)
 			}
-			if diff := cmp.Diff(test.want, changed(t, d)); diff != "" {
+			got := changed(t, d)
+			if diff := cmp.Diff(any(test.want), named(got, test.want)); diff != "" {
 				t.Error(diff)
+			}
+			if len(got) != len(test.want) && d.state.provisioned() {
+				t.Errorf("changed are %v", slices.Sorted(maps.Keys(got)))
 			}
 			replaced := ""
 			if len(d.replace) > 0 {

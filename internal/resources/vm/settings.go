@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -37,24 +37,111 @@ const (
 var table = &group{
 	settings: []setting{
 		{
-			name: "name", source: required, key: "name", place: whole{},
+			name: "name", source: required, key: "name", place: whole{}, live: atOnce,
 			form: text{validators: []validator.String{framework.DNSName()}},
 			doc:  "The VM's name, DNS labels. It identifies nothing: two guests may have the same.",
 		},
 		{
-			name: "description", key: "description", place: whole{},
+			name: "description", key: "description", place: whole{}, live: atOnce,
 			form: text{fold: withoutTrailingBlanks},
 			doc: "The VM's notes, in Markdown, without the line that marks the guest as this provider's " +
 				"(`terraform-proxmox-uid=…`), which counts towards PVE's 8,192 characters.",
 		},
 		{
-			name: "tags", key: "tags", place: whole{},
+			name: "tags", key: "tags", place: whole{}, live: atOnce,
 			form: textSet{spelling: tagList, validators: []validator.Set{setvalidator.ValueStringsAre(framework.Tag())}},
 			doc:  "The VM's tags, in lower case.",
 		},
 		{
-			name: "on_boot", key: "onboot", place: whole{}, form: boolean{}, absent: types.BoolValue(false),
+			name: "on_boot", key: "onboot", place: whole{}, form: boolean{}, absent: types.BoolValue(false), live: atOnce,
 			doc: "Whether the VM starts when its node does. PVE's default is `false`.",
+		},
+		{
+			name: "protection", key: "protection", place: whole{}, form: boolean{}, absent: types.BoolValue(false), live: atOnce,
+			doc: "Whether PVE refuses to destroy the VM and its disks. PVE's default is `false`.",
+		},
+		{
+			name: "os_type", key: "ostype", place: whole{}, absent: types.StringValue("other"),
+			form: choice("other", "wxp", "w2k", "w2k3", "w2k8", "wvista", "win7", "win8", "win10", "win11", "l24", "l26", "solaris"),
+			doc:  "The guest's system, to which PVE fits the machine: `l26` is Linux, `win11` Windows 11, 2022 and 2025. PVE's default is `other`.",
+		},
+		{
+			name: "bios", key: "bios", place: whole{}, absent: types.StringValue("seabios"), form: choice("seabios", "ovmf"),
+			doc: "The firmware: `seabios`, or `ovmf` (UEFI), which wants an `efi_disk`. PVE's default is `seabios`.",
+		},
+		{
+			name: "scsi_controller", key: "scsihw", place: whole{}, absent: types.StringValue("lsi"),
+			form: choice("lsi", "lsi53c810", "virtio-scsi-pci", "virtio-scsi-single", "megasas", "pvscsi"),
+			doc:  "The model of the SCSI controller; `virtio-scsi-single` gives each disk one of its own. PVE's default is `lsi`.",
+		},
+		{
+			name: "boot_order", key: "boot", place: bootOrder{prop{name: "order"}},
+			form: textList{spelling: semicolonList, validators: []validator.List{
+				listvalidator.UniqueValues(),
+				listvalidator.ValueStringsAre(stringvalidator.RegexMatches(bootDevice, "is the slot of a disk, a CD-ROM, a network, USB or PCI device")),
+			}},
+			doc: "The slots to boot from, in order, such as `[\"scsi0\", \"net0\"]`.",
+		},
+		{
+			name: "hotplug", key: "hotplug", place: whole{}, absent: textSetOf(hotplugDefault...),
+			form: textSet{spelling: hotplugList, words: []string{"network", "disk", "usb", "cpu", "memory", "cloudinit"}},
+			doc: "What can be changed while the VM runs: `network`, `disk`, `usb`, `cpu`, `memory` (which wants `cpu.numa`) and `cloudinit`; `[]` is nothing. " +
+				"PVE's default is `network`, `disk` and `usb`.",
+		},
+		{
+			name: "tablet", key: "tablet", place: whole{}, form: boolean{}, absent: types.BoolValue(true), live: hotplugUSB,
+			doc: "Whether there is a pointing device with absolute coordinates, for the console. PVE's default is `true`.",
+		},
+		{
+			name: "keyboard", key: "keyboard", place: whole{},
+			form: choice("de", "de-ch", "da", "en-gb", "en-us", "es", "fi", "fr", "fr-be", "fr-ca", "fr-ch", "hu", "is", "it", "ja", "lt", "mk",
+				"nl", "no", "pl", "pt", "pt-br", "sv", "sl", "tr"),
+			doc: "The keyboard layout of the VNC console, such as `en-us`.",
+		},
+		{
+			name: "local_time", key: "localtime", place: whole{}, form: boolean{},
+			doc: "Whether the clock shows the node's local time instead of UTC. Left out, PVE decides by `os_type`.",
+		},
+		{
+			name: "start_date", key: "startdate", place: whole{}, absent: types.StringValue("now"),
+			form: text{validators: []validator.String{stringvalidator.RegexMatches(
+				regexp.MustCompile(`^(now|\d{4}-\d{1,2}-\d{1,2}(T\d{1,2}:\d{1,2}:\d{1,2})?)$`), "is now or a date such as 2006-06-17T16:01:21")}},
+			doc: "The clock's date at each start: `now`, or such as `2006-06-17T16:01:21`. PVE's default is `now`.",
+		},
+		{
+			name: "time_drift_fix", key: "tdf", place: whole{}, form: boolean{}, absent: types.BoolValue(false),
+			doc: "Whether lost clock ticks are delivered later. PVE's default is `false`.",
+		},
+		{
+			name: "acpi", key: "acpi", place: whole{}, form: boolean{}, absent: types.BoolValue(true),
+			doc: "Whether the machine has ACPI. PVE's default is `true`.",
+		},
+		{
+			name: "kvm", key: "kvm", place: whole{}, form: boolean{}, absent: types.BoolValue(true),
+			doc: "Whether the node's processors help to virtualise. PVE's default is `true`.",
+		},
+		{
+			name: "allow_reboot", key: "reboot", place: whole{}, form: boolean{}, absent: types.BoolValue(true),
+			doc: "Whether the guest may reboot by itself; otherwise it stops then. PVE's default is `true`.",
+		},
+		{
+			name: "freeze_at_startup", key: "freeze", place: whole{}, form: boolean{}, absent: types.BoolValue(false),
+			doc: "Whether the processors wait for `cont` in the monitor at each start. PVE's default is `false`.",
+		},
+		{
+			name: "vm_state_storage", key: "vmstatestorage", place: whole{}, live: atOnce,
+			form: text{validators: []validator.String{framework.StorageName()}},
+			doc:  "The storage for the memory of snapshots and of a suspended VM. PVE chooses one unless set.",
+		},
+		{
+			name: "hook_script", key: "hookscript", place: whole{}, live: atOnce, root: always,
+			form: text{validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
+			doc:  "The volume of a script that the node runs at each of the VM's steps, such as `local:snippets/hook.pl`.",
+		},
+		{
+			name: "args", key: "args", place: whole{}, root: always,
+			form: text{validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
+			doc:  "Further arguments for QEMU's command line, for experts.",
 		},
 		{
 			name: "wait_for", source: local, absent: types.StringValue(waitNone), form: choice(waitNone, waitAgent),
@@ -71,56 +158,10 @@ var table = &group{
 				"then `reboot_required` names what waits; or `auto`, then the plan says so.",
 		},
 	},
-	groups: []*group{cpuGroup, memoryGroup, agentGroup, stopGroup, disksGroup, networkGroup, cloudInitGroup},
-}
-
-var cpuGroup = &group{
-	name: "cpu",
-	doc:  "The virtual processors. What is not set is inherited from the template.",
-	settings: []setting{
-		{
-			name: "cores", key: "cores", place: whole{}, absent: types.Int64Value(1),
-			form: integer{validators: []validator.Int64{int64validator.Between(1, 8192)}},
-			doc:  "Cores per socket. PVE's default is 1.",
-		},
-		{
-			name: "sockets", key: "sockets", place: whole{}, absent: types.Int64Value(1),
-			form: integer{validators: []validator.Int64{int64validator.Between(1, 16)}},
-			doc:  "Sockets. PVE's default is 1.",
-		},
-		{
-			name: "type", key: "cpu", place: prop{name: "cputype", bare: true}, absent: types.StringValue("kvm64"),
-			form: text{validators: []validator.String{stringvalidator.RegexMatches(regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`), "is a CPU model such as host or x86-64-v2-AES")}},
-			doc:  "The emulated model, such as `host` or `x86-64-v2-AES`. PVE's default is `kvm64`.",
-		},
-	},
-}
-
-var memoryGroup = &group{
-	name: "memory",
-	doc:  "The memory. What is not set is inherited from the template.",
-	settings: []setting{
-		{
-			name: "mib", key: "memory", place: prop{name: "current", bare: true}, absent: types.Int64Value(512),
-			form: integer{validators: []validator.Int64{int64validator.AtLeast(16)}},
-			doc:  "Memory in MiB. PVE's default is 512.",
-		},
-		{
-			name: "balloon_mib", key: "balloon", place: whole{},
-			form: integer{validators: []validator.Int64{int64validator.AtLeast(0)}},
-			doc:  "The least memory in MiB that ballooning may leave the VM; 0 takes the balloon device away.",
-		},
-	},
-}
-
-var agentGroup = &group{
-	name: "agent",
-	doc:  "The QEMU guest agent. It reports the addresses; a VM without it is fine and reports the configured ones.",
-	settings: []setting{
-		{
-			name: "enabled", key: "agent", place: prop{name: "enabled", bare: true, off: "0"}, form: boolean{}, absent: types.BoolValue(false),
-			doc: "Whether PVE talks to an agent inside the VM. PVE's default is `false`.",
-		},
+	groups: []*group{
+		cpuGroup, memoryGroup, numaGroup, agentGroup, stopGroup, startupGroup, migrationGroup,
+		machineGroup, smbiosGroup, efiGroup, tpmGroup, vgaGroup, audioGroup, rngGroup, watchdogGroup,
+		disksGroup, networkGroup, serialGroup, usbGroup, pciGroup, virtiofsGroup, cloudInitGroup,
 	},
 }
 
@@ -142,45 +183,3 @@ var stopGroup = &group{
 
 // withoutTrailingBlanks is a description as PVE keeps it.
 func withoutTrailingBlanks(text string) string { return strings.TrimRight(text, " \t\r\n") }
-
-// choice is one of some words.
-func choice(words ...string) text {
-	return text{validators: []validator.String{stringvalidator.OneOf(words...)}}
-}
-
-var (
-	diskSlot    = regexp.MustCompile(`^(scsi|virtio|sata|ide)\d+$`)
-	networkSlot = regexp.MustCompile(`^net(\d+)$`)
-	otherDevice = regexp.MustCompile(`^(efidisk|tpmstate|unused)\d+$`)
-	ipconfigKey = regexp.MustCompile(`^ipconfig(\d+)$`)
-)
-
-var diskSlots = &slots{
-	accepts: framework.DiskSlot(),
-	key:     func(slot string) string { return slot },
-	real: func(key, value string) (string, bool) {
-		if !diskSlot.MatchString(key) {
-			return "", false
-		}
-		disk, err := proxmox.ParseDisk(value)
-		return key, err == nil && !disk.IsCDROM()
-	},
-}
-
-var networkSlots = &slots{
-	accepts: framework.NetworkSlot(),
-	key:     func(slot string) string { return slot },
-	real:    func(key, _ string) (string, bool) { return key, networkSlot.MatchString(key) },
-}
-
-var interfaceSlots = &slots{
-	accepts: framework.NetworkSlot(),
-	key:     func(slot string) string { return "ipconfig" + strings.TrimPrefix(slot, "net") },
-	real: func(key, _ string) (string, bool) {
-		match := ipconfigKey.FindStringSubmatch(key)
-		if match == nil {
-			return "", false
-		}
-		return "net" + match[1], true
-	},
-}

@@ -1,11 +1,11 @@
 package vm
 
 import (
+	"regexp"
 	"strings"
 
-	"github.com/hashicorp/terraform-plugin-framework-validators/float64validator"
-	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
@@ -23,83 +23,56 @@ const (
 	methodAuto = "auto"
 )
 
-var disksGroup = &group{
-	name: "disks", slots: diskSlots,
-	doc: "The disks, by slot (`scsi0`, `virtio0`, `sata0`, `ide0` …). A slot that the template has is that disk, grown to `size_gib`; " +
-		"any other is a new, empty disk. What is not named here stays as it is.",
-	settings: []setting{
-		{
-			name: "size_gib", source: structural, place: prop{name: "size"},
-			form: gib{validators: []validator.Float64{float64validator.AtLeast(1.0 / 1024), wholeMiB{}}},
-			doc:  "The size in GiB, whole MiB. A disk only grows: a smaller size is refused in the plan.",
-		},
-		{
-			name: "storage", source: structural, place: volumeStorage{},
-			form: text{validators: []validator.String{framework.StorageName()}},
-			doc:  "The storage that holds the disk. It is chosen when a new disk is made (the VM's `storage` unless set).",
-		},
-		{
-			name: "discard", place: prop{name: "discard"}, form: boolean{on: "on", off: "ignore"}, absent: types.BoolValue(false),
-			doc: "Whether the guest's discards reach the storage. PVE's default is `false`.",
-		},
-		{
-			name: "iothread", place: prop{name: "iothread"}, form: boolean{}, absent: types.BoolValue(false),
-			doc: "Whether the disk has a thread of its own; `scsi` (with the controller `virtio-scsi-single`) and `virtio` only. PVE's default is `false`.",
-		},
-		{
-			name: "ssd", place: prop{name: "ssd"}, form: boolean{}, absent: types.BoolValue(false),
-			doc: "Whether the guest sees an SSD; not for `virtio`. PVE's default is `false`.",
-		},
-		{
-			name: "cache", place: prop{name: "cache"}, absent: types.StringValue("none"),
-			form: choice("none", "writethrough", "writeback", "unsafe", "directsync"),
-			doc:  "The cache mode: `none`, `writethrough`, `writeback`, `directsync` or `unsafe`. PVE's default is `none`.",
-		},
-		{
-			name: "backup", place: prop{name: "backup"}, form: boolean{}, absent: types.BoolValue(true),
-			doc: "Whether backups include the disk. PVE's default is `true`.",
-		},
-		{
-			name: "on_removal", source: local, absent: types.StringValue(removalDetach), form: choice(removalDetach, removalDestroy),
-			doc: "What becomes of the volume when the slot is no longer configured: `detach` (default) keeps it as an unused disk of the VM, " +
-				"`destroy` removes it with its data.",
-		},
-	},
-}
-
 var networkGroup = &group{
-	name: "network", slots: networkSlots,
+	name: "network", slots: networkSlots, live: hotplugNetwork,
 	doc: "The network devices, by slot (`net0` …). A slot that the template has is that device; any other is a new one. " +
 		"What is not named here stays as it is.",
 	settings: []setting{
 		{
-			name: "model", place: nicModel{}, absent: types.StringValue(defaultModel),
+			name: "model", place: nicModel{}, live: hotplugNetwork, absent: types.StringValue(defaultModel),
 			form: choice("virtio", "e1000", "e1000e", "e1000-82540em", "e1000-82544gc", "e1000-82545em", "rtl8139", "vmxnet3",
 				"i82551", "i82557b", "i82559er", "ne2k_isa", "ne2k_pci", "pcnet"),
 			doc: "The emulated model; a new device is `virtio` unless set.",
 		},
 		{
-			name: "mac_address", place: nicMAC{},
+			name: "mac_address", place: nicMAC{}, live: hotplugNetwork, kept: true,
 			form: text{fold: strings.ToUpper, validators: []validator.String{framework.MAC()}},
 			doc:  "The address. PVE gives each new device one.",
 		},
 		{
-			name: "bridge", place: prop{name: "bridge"},
+			name: "bridge", place: prop{name: "bridge"}, live: atOnce, kept: true,
 			form: text{validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
 			doc:  "The bridge or VNet that the device is attached to; a new device takes the provider's default unless set.",
 		},
 		{
-			name: "vlan", place: prop{name: "tag"},
-			form: integer{validators: []validator.Int64{int64validator.Between(1, 4094)}},
-			doc:  "The VLAN that the bridge puts the device into.",
+			name: "vlan", place: prop{name: "tag"}, form: integer{least: 1, most: 4094}, live: atOnce,
+			doc: "The VLAN that the bridge puts the device into.",
 		},
 		{
-			name: "firewall", place: prop{name: "firewall"}, form: boolean{}, absent: types.BoolValue(false),
+			name: "trunks", place: prop{name: "trunks"}, live: atOnce,
+			form: textSet{spelling: semicolonList, validators: []validator.Set{setvalidator.ValueStringsAre(
+				stringvalidator.RegexMatches(regexp.MustCompile(`^\d+(-\d+)?$`), "is a VLAN or a range such as 20-29"))}},
+			doc: "The VLANs that reach the guest with their tags, such as `[\"10\", \"20-29\"]`.",
+		},
+		{
+			name: "firewall", place: prop{name: "firewall"}, live: atOnce, form: boolean{}, absent: types.BoolValue(false),
 			doc: "Whether PVE's firewall filters the device. PVE's default is `false`.",
 		},
 		{
-			name: "link_down", place: prop{name: "link_down"}, form: boolean{}, absent: types.BoolValue(false),
+			name: "link_down", place: prop{name: "link_down"}, live: atOnce, form: boolean{}, absent: types.BoolValue(false),
 			doc: "Whether the cable is pulled. PVE's default is `false`.",
+		},
+		{
+			name: "rate_mbps", place: prop{name: "rate"}, form: number{}, live: atOnce,
+			doc: "How much the device may carry, in MB/s.",
+		},
+		{
+			name: "mtu", place: prop{name: "mtu"}, form: integer{least: 1, most: 65520}, live: hotplugNetwork,
+			doc: "The MTU that the guest sees, `virtio` only; 1 is the bridge's.",
+		},
+		{
+			name: "queues", place: prop{name: "queues"}, form: integer{most: 64}, live: hotplugNetwork,
+			doc: "How many queues the device has, for several processors.",
 		},
 		{
 			name: "ipv4_addresses", source: reported, form: textList{spelling: blankList},
@@ -118,20 +91,20 @@ var cloudInitGroup = &group{
 		"What is in force shows in `cloud_init_effective`.",
 	settings: []setting{
 		{
-			name: "user", key: "ciuser", place: whole{},
+			name: "user", live: atOnce, key: "ciuser", place: whole{},
 			form: text{validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
 			doc:  "The user that is set up instead of the image's default one.",
 		},
 		{
-			name: "ssh_keys", key: "sshkeys", place: whole{}, form: textList{spelling: keyList},
+			name: "ssh_keys", live: atOnce, key: "sshkeys", place: whole{}, form: textList{spelling: keyList},
 			doc: "The user's public SSH keys.",
 		},
 		{
-			name: "upgrade", key: "ciupgrade", place: whole{}, form: boolean{}, absent: types.BoolValue(true),
+			name: "upgrade", live: atOnce, key: "ciupgrade", place: whole{}, form: boolean{}, absent: types.BoolValue(true),
 			doc: "Whether all packages are upgraded at the first boot. PVE's default is `true`.",
 		},
 		{
-			name: "password_wo", source: secret,
+			name: "password_wo", live: atOnce, source: secret,
 			form: text{validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
 			doc:  "The user's password, write-only: it is in no state and no plan. It is set when the VM is made and when `password_wo_version` changes.",
 		},
@@ -146,12 +119,12 @@ var cloudInitGroup = &group{
 			doc:  "The resolver. PVE takes the node's own where nothing is set.",
 			settings: []setting{
 				{
-					name: "servers", key: "nameserver", place: whole{},
+					name: "servers", live: atOnce, key: "nameserver", place: whole{},
 					form: textList{spelling: blankList, validators: []validator.List{listvalidator.ValueStringsAre(framework.IP())}},
 					doc:  "The name servers' addresses.",
 				},
 				{
-					name: "domain", key: "searchdomain", place: whole{},
+					name: "domain", live: atOnce, key: "searchdomain", place: whole{},
 					form: text{validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
 					doc:  "The search domain.",
 				},
@@ -166,17 +139,17 @@ var cloudInitGroup = &group{
 					doc: "The IPv4 address.",
 					settings: []setting{
 						{
-							name: "address", place: ipAddress{prop{name: "ip"}},
+							name: "address", live: atOnce, place: ipAddress{prop{name: "ip"}},
 							form: text{validators: []validator.String{framework.IPv4CIDR()}},
 							doc:  "A static address with its prefix length, such as `10.0.0.11/24`.",
 						},
 						{
-							name: "gateway", place: prop{name: "gw"},
+							name: "gateway", live: atOnce, place: prop{name: "gw"},
 							form: text{validators: []validator.String{framework.IPv4()}},
 							doc:  "The gateway of a static address.",
 						},
 						{
-							name: "method", place: ipMethod{prop: prop{name: "ip"}, gateway: "gw"}, form: choice(methodStatic, methodDHCP),
+							name: "method", live: atOnce, place: ipMethod{prop: prop{name: "ip"}, gateway: "gw"}, form: choice(methodStatic, methodDHCP),
 							doc: "How the address is had: `static`, which an `address` implies, or `dhcp`.",
 						},
 					},
@@ -186,17 +159,17 @@ var cloudInitGroup = &group{
 					doc: "The IPv6 address.",
 					settings: []setting{
 						{
-							name: "address", place: ipAddress{prop{name: "ip6"}},
+							name: "address", live: atOnce, place: ipAddress{prop{name: "ip6"}},
 							form: text{validators: []validator.String{framework.IPv6CIDR()}},
 							doc:  "A static address with its prefix length, such as `2001:db8::11/64`.",
 						},
 						{
-							name: "gateway", place: prop{name: "gw6"},
+							name: "gateway", live: atOnce, place: prop{name: "gw6"},
 							form: text{validators: []validator.String{framework.IPv6()}},
 							doc:  "The gateway of a static address.",
 						},
 						{
-							name: "method", place: ipMethod{prop: prop{name: "ip6"}, gateway: "gw6"}, form: choice(methodStatic, methodDHCP, methodAuto),
+							name: "method", live: atOnce, place: ipMethod{prop: prop{name: "ip6"}, gateway: "gw6"}, form: choice(methodStatic, methodDHCP, methodAuto),
 							doc: "How the address is had: `static`, which an `address` implies, `dhcp`, or `auto` (SLAAC).",
 						},
 					},

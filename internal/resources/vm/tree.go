@@ -30,7 +30,43 @@ type setting struct {
 	imported attr.Value
 	// source tells whose the value is.
 	source source
+	// live tells when a change takes effect in a running VM.
+	live live
+	// kept settings keep their value when they are no longer configured, since
+	// PVE has no default for them.
+	kept bool
+	// fixed settings cannot be changed once their device was made.
+	fixed bool
+	// root tells which values, as PVE writes them, PVE takes from root@pam alone,
+	// signed in by password; nil is none.
+	root func(value string) bool
+	// since is the first major version of PVE that knows it; 0 is all.
+	since int
+	// buses are those whose disks know it; nil is all.
+	buses []string
 }
+
+// always is for settings of which PVE takes every value from root@pam alone.
+func always(string) bool { return true }
+
+// live tells when a change takes effect in a running VM.
+type live int
+
+const (
+	// atRestart: when the VM starts anew.
+	atRestart live = iota
+	// atOnce: whatever the hotplug setting.
+	atOnce
+	// mostlyAtOnce: at once, unless a device comes or goes.
+	mostlyAtOnce
+	// The others take effect at once where the VM's hotplug setting names the
+	// feature and the guest plays along.
+	hotplugDisk
+	hotplugNetwork
+	hotplugUSB
+	hotplugCPU
+	hotplugMemory
+)
 
 // source tells where a setting's value comes from.
 type source int
@@ -59,6 +95,11 @@ type group struct {
 	doc  string
 	// slots is set for a map keyed by slot.
 	slots *slots
+	// device is the configuration key of the one device that the group is, which
+	// may be there or not.
+	device string
+	// live tells when a device that comes or goes does so in a running VM.
+	live live
 	// optional groups are not computed, since a child is write-only: what is
 	// not configured is null in state.
 	optional bool
@@ -274,6 +315,9 @@ func isKnown(value attr.Value) bool {
 
 // walk visits each setting of the group that a value configures, and each slot.
 func (g *group) walk(at path.Path, value attr.Value, visit func(path.Path)) {
+	if g.device != "" && !isNull(value) {
+		visit(at)
+	}
 	if g.slots != nil {
 		for slot, element := range entries(value) {
 			visit(at.AtMapKey(slot))

@@ -34,13 +34,26 @@ func (p planner) group(g *group, at path.Path, config, state attr.Value) attr.Va
 		return g.unknown()
 	case isNull(config) && g.optional:
 		return g.null()
+	case isNull(config) && g.device != "" && p.applied.has(at):
+		return g.null()
 	case isNull(config) && isNull(state) && !g.allLocal():
-		return g.unknown()
+		return p.unseen(g, state)
+	case isNull(config) && g.device != "":
+		return state
 	case g.slots == nil:
 		return p.object(g, at, config, state)
 	case !isNull(config):
 		return p.slots(g, at, config, state)
 	case p.anySlotApplied(at):
+		return g.unknown()
+	}
+	return state
+}
+
+// unseen plans a group that is in neither configuration nor state: of a guest
+// that was seen complete there is none.
+func (p planner) unseen(g *group, state attr.Value) attr.Value {
+	if state == nil || p.unfinished {
 		return g.unknown()
 	}
 	return state
@@ -87,7 +100,7 @@ func (p planner) setting(s *setting, at path.Path, config, state attr.Value) att
 		return config
 	case s.source == local:
 		return s.none()
-	case p.applied.has(at):
+	case p.applied.has(at) && !s.kept:
 		return s.none()
 	case isNull(state) && (state == nil || p.unfinished):
 		return s.form.unknown()

@@ -39,6 +39,12 @@ func (r *reader) group(g *group, slotKey string, prior attr.Value) attr.Value {
 		return g.null()
 	case g.optional && r.purpose == importing && !r.holdsAny(g):
 		return g.null()
+	case r.purpose == settling && prior != nil && prior.IsNull():
+		return g.null()
+	case g.device != "" && r.values[g.device] == "" && (r.purpose != settling || !isKnown(prior)):
+		return g.null()
+	case g.device != "":
+		return r.object(g, g.device, prior)
 	case g.slots == nil:
 		return r.object(g, slotKey, prior)
 	}
@@ -52,9 +58,6 @@ func (r *reader) slotsOf(g *group, prior attr.Value) attr.Value {
 	found := map[string]bool{}
 	for _, slot := range g.slots.found(r.values) {
 		found[slot] = true
-	}
-	if r.purpose == refreshing && isNull(prior) {
-		return g.null()
 	}
 	elements := map[string]attr.Value{}
 	known := entries(prior)

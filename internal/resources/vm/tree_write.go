@@ -23,7 +23,11 @@ type writer struct {
 
 // group writes a group; config is what is configured, planned what is planned.
 func (w *writer) group(g *group, at path.Path, config, planned attr.Value) {
-	if g.slots == nil {
+	switch {
+	case g.device != "":
+		w.device(g, at, config, planned)
+		return
+	case g.slots == nil:
 		w.object(g, at, "", config, planned)
 		return
 	}
@@ -38,8 +42,20 @@ func (w *writer) group(g *group, at path.Path, config, planned attr.Value) {
 	}
 }
 
+func (w *writer) device(g *group, at path.Path, config, planned attr.Value) {
+	switch {
+	case !isNull(config):
+		w.slot(g, at, g.device, config, planned)
+	case w.applied.has(at):
+		w.now[g.device] = ""
+	}
+}
+
 func (w *writer) slot(g *group, at path.Path, slot string, config, planned attr.Value) {
-	key := g.slots.key(slot)
+	key := slot
+	if g.slots != nil {
+		key = g.slots.key(slot)
+	}
 	if w.now[key] == "" && w.create != nil {
 		value, err := w.create(g, slot, planned)
 		if err != nil {
@@ -58,7 +74,7 @@ func (w *writer) object(g *group, at path.Path, slotKey string, config, planned 
 		w.setting(s, at.AtName(s.name), slotKey, given[s.name], wanted[s.name])
 	}
 	for _, sub := range g.groups {
-		if sub.slots == nil {
+		if sub.slots == nil && sub.device == "" {
 			w.object(sub, at.AtName(sub.name), slotKey, given[sub.name], wanted[sub.name])
 			continue
 		}
@@ -71,14 +87,14 @@ func (w *writer) setting(s *setting, at path.Path, slotKey string, config, plann
 		return
 	}
 	isConfigured := !isNull(config)
-	if !isConfigured && !w.applied.has(at) {
+	if !isConfigured && (!w.applied.has(at) || s.kept) {
 		return
 	}
 	key := s.keyIn(slotKey)
 	var value string
 	var err error
 	if isConfigured && isKnown(planned) && s.form.print(planned) != "" {
-		value, err = w.put(s, w.now[key], planned)
+		value, err = w.put(s, at, w.now[key], planned)
 	} else {
 		value, err = s.place.drop(w.now[key])
 	}
@@ -90,10 +106,11 @@ func (w *writer) setting(s *setting, at path.Path, slotKey string, config, plann
 }
 
 // put changes a setting inside a key's value, unless the value says the same
-// already, or says nothing and that means the same.
-func (w *writer) put(s *setting, value string, want attr.Value) (string, error) {
+// already. What was not applied before is written even where PVE's default is
+// the same: what is configured stands in PVE's configuration.
+func (w *writer) put(s *setting, at path.Path, value string, want attr.Value) (string, error) {
 	text, said := s.place.get(value)
-	if !said && s.form.same(s.none(), want) {
+	if !said && w.applied.has(at) && s.form.same(s.none(), want) {
 		return value, nil
 	}
 	if said {

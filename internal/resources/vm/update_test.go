@@ -58,11 +58,16 @@ func TestUpdateSendsChangedKeysOnly(t *testing.T) {
 				"network":    o{"net0": o{"bridge": "vmbr0", "mac_address": "bc:24:11:00:00:01", "vlan": 20, "model": "virtio", "link_down": false}},
 				"cloud_init": o{"user": "ops", "upgrade": true, "interfaces": o{"net0": o{"ipv4": o{"address": "10.0.0.5/24", "gateway": "10.0.0.1"}}}},
 			},
-			set: map[string]string{},
+			applied: paths(`disks["scsi0"].backup`, `network["net0"].link_down`, "cloud_init.upgrade"),
+			set:     map[string]string{},
+		},
+		"what is PVE's default is written all the same when it is new": {
+			config: o{"name": "web", "cpu": o{"sockets": 1}, "tablet": true, "network": o{"net0": o{"link_down": false}}},
+			set:    map[string]string{"sockets": "1", "tablet": "1", "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0,firewall=1,tag=20,link_down=0"},
 		},
 		"scalars": {
 			config: o{"name": "new", "cpu": o{"cores": 4, "sockets": 1}, "tags": []string{"x"}, "on_boot": false},
-			set:    map[string]string{"name": "new", "cores": "4", "tags": "x", "onboot": "0"},
+			set:    map[string]string{"name": "new", "cores": "4", "sockets": "1", "tags": "x", "onboot": "0"},
 		},
 		"a property keeps its neighbours": {
 			config: o{
@@ -78,7 +83,7 @@ func TestUpdateSendsChangedKeysOnly(t *testing.T) {
 		"removed is deleted, inherited is not": {
 			config:  o{"name": "web"},
 			applied: paths("cpu.cores", "cpu.type", "tags", "description", "agent.enabled", `network["net0"].vlan`, "network", `network["net0"]`, "cloud_init.user", "cloud_init.password_wo"),
-			set:     map[string]string{"cpu": "flags=+aes", "agent": "enabled=0,fstrim_cloned_disks=1", "description": "terraform-proxmox-uid=" + uid + "/110"},
+			set:     map[string]string{"cpu": "kvm64,flags=+aes", "agent": "enabled=0,fstrim_cloned_disks=1", "description": "terraform-proxmox-uid=" + uid + "/110"},
 			remove:  []string{"cipassword", "ciuser", "cores", "net0", "tags"},
 		},
 		"empty is deleted": {

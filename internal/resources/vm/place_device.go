@@ -1,0 +1,90 @@
+package vm
+
+import (
+	"encoding/base64"
+	"slices"
+	"strings"
+
+	"terraform-provider-proxmox/internal/proxmox"
+)
+
+// bootOrder is the order of the devices to boot from. What PVE has in its old
+// form, letters such as "cdn", names no device.
+type bootOrder struct{ prop }
+
+// put forgets the old form.
+func (bootOrder) put(_, text string) (string, error) { return "order=" + text, nil }
+
+func (bootOrder) drop(string) (string, error) { return "", nil }
+
+// diskFormat is the format of a disk's volume. PVE writes it into the volume's
+// name where a storage knows several, and takes it when a volume is made.
+type diskFormat struct{}
+
+var formatEndings = []string{"qcow2", "vmdk", "raw"}
+
+func (diskFormat) get(value string) (string, bool) {
+	disk, err := proxmox.ParseDisk(value)
+	if err != nil || disk.Storage() == "" {
+		return "", false
+	}
+	for _, ending := range formatEndings {
+		if strings.HasSuffix(disk.Volume, "."+ending) {
+			return ending, true
+		}
+	}
+	return "raw", true
+}
+
+func (diskFormat) put(value, _ string) (string, error) { return value, nil }
+func (diskFormat) drop(value string) (string, error)   { return value, nil }
+
+// smbiosText is a text of smbios1, where PVE keeps either all texts in base64
+// or none. The machine's uuid is in the same value and stays.
+type smbiosText struct{ prop }
+
+// smbiosTexts are the properties of smbios1 that are texts.
+var smbiosTexts = []string{"manufacturer", "product", "version", "serial", "sku", "family"}
+
+func (p smbiosText) get(value string) (string, bool) {
+	text, ok := p.prop.get(value)
+	if !ok || !inBase64(value) {
+		return text, ok
+	}
+	plain, err := base64.StdEncoding.DecodeString(text)
+	return string(plain), err == nil
+}
+
+func (p smbiosText) put(value, text string) (string, error) {
+	props, err := proxmox.ParseProps(value)
+	if err != nil {
+		return "", err
+	}
+	if !inBase64(value) {
+		for _, name := range smbiosTexts {
+			if plain, ok := props.Get(name); ok {
+				props.Set(name, base64.StdEncoding.EncodeToString([]byte(plain)))
+			}
+		}
+		props.Set("base64", "1")
+	}
+	props.Set(p.name, base64.StdEncoding.EncodeToString([]byte(text)))
+	return render(props), nil
+}
+
+func (p smbiosText) drop(value string) (string, error) {
+	props, err := proxmox.ParseProps(value)
+	if err != nil {
+		return "", err
+	}
+	props.Delete(p.name)
+	if !slices.ContainsFunc(smbiosTexts, func(name string) bool { _, ok := props.Get(name); return ok }) {
+		props.Delete("base64")
+	}
+	return render(props), nil
+}
+
+func inBase64(value string) bool {
+	text, _ := prop{name: "base64"}.get(value)
+	return text == "1" || text == "on" || text == "yes" || text == "true"
+}
