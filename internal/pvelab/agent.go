@@ -179,7 +179,7 @@ func networkInterface(name, mac string, addresses ...netip.Prefix) map[string]an
 }
 
 // addresses are those of a NIC whose link is up. A guest with a cloud-init image
-// has what it says; one without asks DHCP.
+// or a seed has what that says; one without asks DHCP.
 func (g *guest) addresses(n int, dev nic) []netip.Prefix {
 	if dev["link_down"] == "1" {
 		return nil
@@ -193,6 +193,9 @@ func (g *guest) addresses(n int, dev nic) []netip.Prefix {
 		}
 	}
 	var list []netip.Prefix
+	if g.run.seed != nil {
+		list, ip = g.run.seed.of(dev), ""
+	}
 	if ip == "dhcp" {
 		list = append(list, leasedAddress(dev))
 	} else if a, err := netip.ParsePrefix(ip); err == nil {

@@ -48,6 +48,8 @@ type running struct {
 	agent bool
 	// image is the configuration that the guest's cloud-init drive held at boot.
 	image guestConfig
+	// seed is what the guest made of a seed in a CD-ROM drive, nil without one.
+	seed *guestSeed
 	// host names what the guest calls itself.
 	host  string
 	files map[string][]byte

@@ -152,6 +152,7 @@ func (l *Lab) launch(node string, vmid int) error {
 		pid: l.lastPID, started: now, booted: now, agent: g.agentEnabled(),
 		image: g.bootImage(), host: g.name(), files: map[string][]byte{}, execs: map[int]execResult{},
 	}
+	l.bootSeed(g)
 	return nil
 }
 
@@ -372,7 +373,10 @@ func instant(typ string, act func(l *Lab, g *guest)) handler {
 }
 
 var (
-	resetVM  = instant("qmreset", func(l *Lab, g *guest) { g.run.booted = l.clock.Now() })
+	resetVM  = instant("qmreset", func(l *Lab, g *guest) {
+		g.run.booted = l.clock.Now()
+		l.bootSeed(g)
+	})
 	pauseVM  = instant("qmpause", func(_ *Lab, g *guest) { g.run.paused = true })
 	resumeVM = instant("qmresume", func(_ *Lab, g *guest) { g.run.paused = false })
 )
