@@ -79,6 +79,20 @@ func (d Disk) Storage() string {
 	return storage
 }
 
+// volumeFormats are the formats that PVE names in a volume's file name.
+var volumeFormats = []string{"qcow2", "vmdk", "raw"}
+
+// VolumeFormat is the format of the volume: the one that its name ends with,
+// else "raw", which is all that most block storages know.
+func (d Disk) VolumeFormat() string {
+	for _, format := range volumeFormats {
+		if strings.HasSuffix(d.Volume, "."+format) {
+			return format
+		}
+	}
+	return "raw"
+}
+
 // NIC is a "netN" of a VM.
 type NIC struct {
 	Props

@@ -81,7 +81,7 @@ func (u ConfigUpdate) empty() bool {
 
 // revert drops what a refused change has left pending and was not before.
 func (c *Client) revert(ctx context.Context, guest Guest, before *GuestConfig, tried ConfigUpdate) error {
-	var left []string
+	var left, made []string
 	_, err := c.perform(ctx, guest, nil, func(own *Owned) error {
 		left = nil
 		for _, key := range own.Config().PendingKeys() {
@@ -93,12 +93,13 @@ func (c *Client) revert(ctx context.Context, guest Guest, before *GuestConfig, t
 		if len(left) == 0 {
 			return nil
 		}
+		made = append(made, newVolumes(before, own.Config(), left)...)
 		return c.of(guest.kind()).Update(ctx, own, ConfigUpdate{Revert: left})
 	})
 	if err != nil && len(left) > 0 {
 		return fmt.Errorf("the refused change stays pending (%v) until it is reverted: %w", left, err)
 	}
-	return nil
+	return c.discard(ctx, guest, made)
 }
 
 // Grow makes a volume as large as asked. One of that size is left alone; a

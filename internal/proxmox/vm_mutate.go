@@ -3,6 +3,7 @@ package proxmox
 import (
 	"context"
 	"net/http"
+	"net/url"
 )
 
 // UpdateAsync changes the configuration in a task, which may create and remove
@@ -24,4 +25,15 @@ func (s *VMService) Unlink(ctx context.Context, own *Owned, slots []string, forc
 // Reset resets a running VM.
 func (s *VMService) Reset(ctx context.Context, p PowerPermission) (UPID, error) {
 	return s.power(ctx, p, "reset", nil)
+}
+
+// MoveDisk copies a disk's volume to another storage or into another format,
+// or both, and removes the source. Format "" is the storage's choice. PVE
+// refuses it where a snapshot holds the source.
+func (s *VMService) MoveDisk(ctx context.Context, own *Owned, slot, storage, format string) (UPID, error) {
+	params := url.Values{"disk": {slot}, "storage": {storage}, "delete": {formatBool(true)}}
+	if format != "" {
+		params.Set("format", format)
+	}
+	return s.task(ctx, own, http.MethodPost, []string{"move_disk"}, params, digested)
 }
