@@ -10,8 +10,9 @@ import (
 
 const redacted = "(hidden)"
 
-// secretParam tells the parameters whose values are nobody's business.
-var secretParam = regexp.MustCompile(`(?i)pass|secret|ticket|token|otp|key|csrf|private|credential|content|user-?data`)
+// secretParam tells the parameters whose values are nobody's business. "keyboard"
+// is none of them: its values, such as "is", are parts of PVE's own texts.
+var secretParam = regexp.MustCompile(`(?i)pass|secret|ticket|token|otp|keys?$|keyring|csrf|private|credential|content|user-?data`)
 
 // logging tells of each attempt. Parameters that may be secret are hidden, the
 // token never is among the fields, and of an answer only its size is told.
