@@ -29,14 +29,9 @@ func compose(config model, plan *model) (*seed.Image, seeds.Name, error) {
 	if plan.UID.IsUnknown() {
 		plan.UID = types.StringValue(proxmox.NewUID())
 	}
-	if plan.InstanceID.IsUnknown() {
-		plan.InstanceID = types.StringNull()
-		if id != "" {
-			plan.InstanceID = types.StringValue(id)
-		}
-	}
-	plan.SHA256 = types.StringValue(digest)
-	return made, seeds.Name{Storage: plan.Storage.ValueString(), UID: plan.UID.ValueString(), SHA256: digest}, nil
+	name := seeds.Name{Storage: plan.Storage.ValueString(), UID: plan.UID.ValueString(), SHA256: digest}
+	plan.Settle(name, id, made.Size())
+	return made, name, nil
 }
 
 // keeper uploads and deletes images.
@@ -61,7 +56,6 @@ func (k keeper) replace(ctx context.Context, config, state model, plan *model, o
 		}
 		return outdated
 	}
-	plan.VolumeID, plan.Size = types.StringValue(fresh.VolID), types.Int64Value(made.Size())
 	if held, there := state.current(); there {
 		outdated = append(outdated, held)
 	}

@@ -44,15 +44,3 @@ func loadOutdated(ctx context.Context, from framework.PrivateReader, diags *diag
 func (m model) current() (image, bool) {
 	return image{m.Node.ValueString(), m.VolumeID.ValueString()}, m.VolumeID.ValueString() != ""
 }
-
-// forget makes what depends on the image known after apply.
-func (m *model) forget() {
-	m.VolumeID, m.SHA256, m.Size = types.StringUnknown(), types.StringUnknown(), types.Int64Unknown()
-}
-
-// keep takes over what is known of an image that stays.
-func (m *model) keep(state model) {
-	m.UID, m.VolumeID, m.SHA256, m.Size = state.UID, state.VolumeID, state.SHA256, state.Size
-}
-
-func (m model) usesSecrets() bool { return !m.UserDataWO.IsNull() || !m.VendorDataWO.IsNull() }

@@ -58,74 +58,21 @@ func (d *draft) planNode(data *framework.ProviderData) {
 	}
 }
 
-// planImage keeps the image that is there where it is the one wanted.
+// planImage keeps the image that is there where it is the one wanted. A new one
+// in place of one that was lost or changed gets a new name.
 func (d *draft) planImage(ctx context.Context) {
-	if d.creates {
-		d.plan.UID = types.StringUnknown()
-		d.plan.forget()
-		d.planInstance(ctx)
-		return
-	}
 	_, there := d.state.current()
-	moved := !d.plan.Node.Equal(d.state.Node) || !d.plan.Storage.Equal(d.state.Storage)
-	d.plan.keep(d.state)
-	switch {
-	case !there:
+	planned, err := seeds.Draft{
+		Config: d.config.Model, State: d.state.Model, There: there, WasGiven: d.wasGiven,
+		Moved:   !d.plan.Node.Equal(d.state.Node) || !d.plan.Storage.Equal(d.state.Storage),
+		Context: &seeds.Context{}, SameContext: true,
+	}.Plan(ctx)
+	if err != nil {
+		d.diags.AddError("The seed cannot be made", err.Error())
+	}
+	d.plan.Model, d.plan.UID = planned, d.state.UID
+	if !there {
 		d.plan.UID = types.StringUnknown()
-		d.plan.forget()
-	case moved:
-		d.plan.forget()
-	}
-	if d.sameContent() {
-		d.plan.InstanceID = d.state.InstanceID
-		return
-	}
-	id, digest := d.digest(ctx)
-	if digest != "" && digest == d.state.SHA256.ValueString() {
-		d.plan.InstanceID = types.StringValue(id)
-		return
-	}
-	d.plan.forget()
-	d.planInstance(ctx)
-}
-
-// sameContent reports whether nothing of what the image is made of differs.
-func (d *draft) sameContent() bool {
-	given := !d.config.InstanceID.IsNull()
-	if given && !d.config.InstanceID.Equal(d.state.InstanceID) || !given && d.wasGiven {
-		return false
-	}
-	return d.config.SameInputs(d.state.Model)
-}
-
-// digest is the digest of the image that is configured, as far as it is known
-// yet, and its instance id.
-func (d *draft) digest(ctx context.Context) (instanceID, sha256 string) {
-	if !d.config.Known(ctx) {
-		return "", ""
-	}
-	image, id, err := d.config.Image(seeds.Context{})
-	if err != nil {
-		d.diags.AddError("The seed cannot be made", err.Error())
-		return "", ""
-	}
-	digest, err := image.SHA256()
-	if err != nil {
-		d.diags.AddError("The seed cannot be made", err.Error())
-	}
-	return id, digest
-}
-
-// planInstance plans the instance id. With write-only parts it is known after
-// apply: these may be others then.
-func (d *draft) planInstance(ctx context.Context) {
-	d.plan.InstanceID = types.StringUnknown()
-	id, digest := d.digest(ctx)
-	switch {
-	case !d.config.InstanceID.IsNull():
-		d.plan.InstanceID = d.config.InstanceID
-	case digest != "" && !d.config.usesSecrets():
-		d.plan.InstanceID = types.StringValue(id)
 	}
 }
 

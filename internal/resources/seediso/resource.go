@@ -7,7 +7,6 @@ import (
 	"errors"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"terraform-provider-proxmox/internal/framework"
 	"terraform-provider-proxmox/internal/framework/seeds"
@@ -52,7 +51,6 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	}
 	// The name goes into the state first: whatever becomes of the upload, the
 	// next run can delete it.
-	plan.VolumeID, plan.Size = types.StringValue(name.String()), types.Int64Value(image.Size())
 	resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
 	framework.SetPrivate(ctx, resp.Private, privateGiven, !config.InstanceID.IsNull(), &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
@@ -111,7 +109,7 @@ func (r *Resource) drifted(ctx context.Context, state model, size int64, resp *r
 		framework.SetPrivate(ctx, resp.Private, privateOutdated, outdated, &resp.Diagnostics)
 	}
 	resp.Diagnostics.AddWarning(summary, detail)
-	state.VolumeID, state.SHA256, state.Size = types.StringNull(), types.StringNull(), types.Int64Null()
+	state.Lose()
 	resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
 }
 
