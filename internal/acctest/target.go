@@ -121,6 +121,7 @@ func realNode(t *testing.T) *Target {
 		must(t, err)
 	}
 	withHand(t, target, ca)
+	target.refuseUsed(t)
 	t.Cleanup(func() { target.sweep(t) })
 
 	return target
@@ -134,6 +135,21 @@ func withHand(t *testing.T, target *Target, ca []byte) *Target {
 	target.Hand = hand
 
 	return target
+}
+
+// refuseUsed fails the test where a guest has one of its ids on a real node
+// already: the sweep would destroy it.
+func (target *Target) refuseUsed(t *testing.T) {
+	t.Helper()
+
+	guests, err := target.Hand.Guests(context.Background())
+	must(t, err)
+	for _, guest := range guests {
+		if guest.VMID >= target.First && guest.VMID <= target.Last {
+			t.Fatalf("guest %d %q has an id of PROXMOX_VMID_RANGE, where tests destroy what they find: "+
+				"name an unused range, or destroy it", guest.VMID, guest.Name)
+		}
+	}
 }
 
 // sweep removes what a failed test left in its ids on a real node.
