@@ -27,6 +27,8 @@ type ProviderData struct {
 	Timeouts Timeouts
 	// FenceScope lists what may be fenced though it is not the provider's own.
 	FenceScope FenceScope
+
+	reuse reuse
 }
 
 // Defaults are the provider's defaults; an empty text means none.

@@ -38,8 +38,16 @@ func creation(err error) (explanation, bool) {
 		unfinished *proxmox.UnfinishedError
 		taken      *proxmox.TakenError
 		exhausted  *proxmox.ExhaustedError
+		ledger     *proxmox.NoLedgerError
 	)
 	switch {
+	case errors.As(err, &ledger):
+		return explanation{
+			cause: "its id cannot be reserved",
+			said:  sentence(ledger.Error()),
+			remedy: fmt.Sprintf("Have proxmox_connection create the pool that defaults.pool names (pool = %q, and let the guests depend on it), "+
+				"and grant Pool.Allocate and Pool.Audit on /pool/%s, propagating.", ledger.Pool, ledger.Pool),
+		}, true
 	case errors.As(err, &unfinished):
 		return explanation{
 			cause: "an earlier run left it unfinished",

@@ -31,6 +31,7 @@ func (s *settings) options(diags *diag.Diagnostics) proxmox.Options {
 		Insecure:          s.readInsecure(diags),
 		Cluster:           s.cluster.value,
 		VMIDRange:         s.readRange(diags),
+		LedgerPool:        s.pool.value,
 		Limits:            s.readLimits(),
 	}
 	s.splitToken(&options, diags)
@@ -179,6 +180,7 @@ func (s *settings) byField(field string) *setting {
 		"Insecure":          s.insecure,
 		"Cluster":           s.cluster,
 		"VMIDRange":         s.vmidRange,
+		"LedgerPool":        s.pool,
 		"Limits":            s.limits,
 	}[field]
 }

@@ -36,8 +36,8 @@ func TestSettings(t *testing.T) {
 	want := proxmox.Options{
 		Endpoint: "https://pve1", FallbackEndpoints: []string{"https://pve2", "https://pve3"},
 		TokenID: tokenID, TokenSecret: secret, CAFile: "ca.pem", CAPEM: []byte{}, Cluster: "dc1",
-		VMIDRange: proxmox.VMIDRange{First: 20000, Last: 20999},
-		Limits:    proxmox.Limits{Requests: 8, TasksPerStorage: 1},
+		VMIDRange: proxmox.VMIDRange{First: 20000, Last: 20999}, LedgerPool: "terraform",
+		Limits: proxmox.Limits{Requests: 8, TasksPerStorage: 1},
 	}
 	if diags.HasError() || !reflect.DeepEqual(options, want) {
 		t.Errorf("options are %+v, want %+v (%v)", options, want, diags)

@@ -24,6 +24,7 @@ type Allocator struct {
 	tasks map[string]bool
 	// targets caches what a clone's log told, by UPID.
 	targets map[string]int
+	ledger  *ledger
 	// scans shares the reading of the cluster among parallel creations, by the kind
 	// of guest and the node of the task.
 	scans map[string]*flight[scan]
@@ -32,7 +33,7 @@ type Allocator struct {
 func newAllocator(c *Client) *Allocator {
 	return &Allocator{
 		c: c, busy: map[int]bool{}, ours: map[int]bool{}, tasks: map[string]bool{},
-		targets: map[string]int{}, scans: map[string]*flight[scan]{},
+		targets: map[string]int{}, scans: map[string]*flight[scan]{}, ledger: newLedger(c),
 	}
 }
 
@@ -51,11 +52,11 @@ func (e *ExhaustedError) Error() string {
 // Room returns an [*ExhaustedError] if not even one more id can be had, as far
 // as the shared view of the cluster knows.
 func (a *Allocator) Room(ctx context.Context) error {
-	guests, err := a.c.View.Guests(ctx)
+	found, err := a.c.View.census(ctx)
 	if err != nil {
 		return err
 	}
-	used, highest := a.use(guests)
+	used, highest := a.use(found)
 	if highest >= a.c.options.VMIDRange.Last {
 		return &ExhaustedError{Range: a.c.options.VMIDRange, Used: used, Highest: highest}
 	}
@@ -63,30 +64,30 @@ func (a *Allocator) Room(ctx context.Context) error {
 }
 
 // use counts the ids in use, and finds the mark.
-func (a *Allocator) use(guests []Resource) (used, highest int) {
+func (a *Allocator) use(found census) (used, mark int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	highest = a.mark
+	mark = max(a.mark, highest(found.reserved))
 	taken := map[int]bool{}
-	for _, guest := range guests {
+	for _, guest := range found.guests {
 		if a.c.options.VMIDRange.Contains(guest.VMID) {
 			taken[guest.VMID] = true
-			highest = max(highest, guest.VMID)
+			mark = max(mark, guest.VMID)
 		}
 	}
 	for vmid := range a.busy {
 		taken[vmid] = true
 	}
-	return len(taken), highest
+	return len(taken), mark
 }
 
 // next reserves the next id above everything in use.
-func (a *Allocator) next(guests []Resource) (int, error) {
+func (a *Allocator) next(found census) (int, error) {
 	bounds := a.c.options.VMIDRange
-	used, highest := a.use(guests)
+	used, mark := a.use(found)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	vmid := max(highest, a.mark, bounds.First-1) + 1
+	vmid := max(mark, a.mark, bounds.First-1) + 1
 	if vmid > bounds.Last {
 		return 0, &ExhaustedError{Range: bounds, Used: used, Highest: vmid - 1}
 	}
@@ -95,9 +96,9 @@ func (a *Allocator) next(guests []Resource) (int, error) {
 }
 
 // nextFree reserves the next id that no guest has, visible to the token or not.
-func (a *Allocator) nextFree(ctx context.Context, guests []Resource) (int, error) {
+func (a *Allocator) nextFree(ctx context.Context, found census) (int, error) {
 	for {
-		vmid, err := a.next(guests)
+		vmid, err := a.next(found)
 		if err != nil {
 			return 0, err
 		}

@@ -16,7 +16,7 @@ type scan struct {
 	cloning map[int]bool
 	// unasked means that the running clones were not asked for.
 	unasked bool
-	guests  []Resource
+	census
 }
 
 // scan reads the clones that run on the template's node and then the guests of
@@ -37,8 +37,8 @@ func (a *Allocator) scan(ctx context.Context, node string, kind Kind) (scan, err
 		if err != nil {
 			return scan{}, err
 		}
-		guests, err := a.c.Cluster.Resources(ctx, "vm")
-		return scan{cloning: cloning, guests: guests}, err
+		found, err := a.c.census(ctx)
+		return scan{cloning: cloning, census: found}, err
 	})
 }
 

@@ -49,7 +49,7 @@ func TestAllocatorNeverGoesBack(t *testing.T) {
 	a := script(t).IDs
 	var got []int
 	for _, end := range []func(int){a.release, a.forget, func(int) {}} {
-		vmid, err := a.next(nil)
+		vmid, err := a.next(census{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +59,7 @@ func TestAllocatorNeverGoesBack(t *testing.T) {
 	if err := a.reserve(10007); err != nil {
 		t.Fatal(err)
 	}
-	vmid, err := a.next(nil)
+	vmid, err := a.next(census{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,6 +31,7 @@ func TestCapabilities(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, version)
+			b.talk(t)
 			for _, capability := range Capabilities() {
 				t.Run(capability.Name, func(t *testing.T) {
 					t.Parallel()
@@ -66,16 +67,31 @@ func newBench(t *testing.T, version string) *bench {
 	t.Cleanup(func() { noError(t, lab.Close()) })
 	parsed, err := ParseVersion(version)
 	noError(t, err)
-	b := &bench{Lab: lab, version: parsed, talking: 100}
+	b := &bench{Lab: lab, version: parsed}
 	id, secret := lab.Token("full")
 	b.admin, err = byhand.New(lab.URL(), id, secret, lab.CAPEM())
 	noError(t, err)
-	noError(t, b.admin.Clone(t.Context(), benchTemplate, b.talking, "talking", byhand.Params{"full": 1}))
-	noError(t, b.admin.Power(t.Context(), b.talking, "start"))
-	noError(t, b.admin.Call(t.Context(), http.MethodPost, vmPath("pve1", b.talking, "agent", "file-write"),
-		byhand.Params{"file": benchFile, "content": "x"}, nil))
 	b.last.Store(20000)
 	return b
+}
+
+// talk makes the VM that answers through its agent.
+func (b *bench) talk(t *testing.T) {
+	t.Helper()
+
+	b.talking = 100
+	noError(t, b.admin.Clone(t.Context(), benchTemplate, b.talking, "talking", byhand.Params{"full": 1}))
+	noError(t, b.admin.Power(t.Context(), b.talking, "start"))
+	path := vmPath("pve1", b.talking, "agent", "file-write")
+	for {
+		err := b.admin.Call(t.Context(), http.MethodPost, path, byhand.Params{"file": benchFile, "content": "x"}, nil)
+		if err == nil {
+			return
+		}
+		if !strings.Contains(err.Error(), "agent is not running") {
+			t.Fatal(err)
+		}
+	}
 }
 
 func (b *bench) test(t *testing.T, capability Capability) {

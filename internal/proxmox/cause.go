@@ -15,6 +15,7 @@ var (
 	textNotFound = regexp.MustCompile(`Configuration file '[^']*' does not exist` +
 		`|unable to find configuration file for (VM|CT)` +
 		`|(volume|pool|storage|disk) '[^']*' does not exist` +
+		`|parent '[^']*' of pool '[^']*' does not exist` +
 		`|interface does not exist` +
 		`|\b[Nn]o such (task|storage|resource|user|token|job|replication job|alias|IPSet|security group|cluster node)\b`)
 	textLocked      = regexp.MustCompile(`\b(VM|CT)( \d+)? is locked\b`)

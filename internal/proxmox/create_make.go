@@ -7,6 +7,7 @@ import (
 	"maps"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -15,7 +16,7 @@ type making struct {
 	order
 
 	c        *Client
-	guests   []Resource
+	found    census
 	warnings []string
 
 	// tried is the id that is tried.
@@ -43,10 +44,13 @@ const (
 )
 
 func (k *making) run(ctx context.Context) (Created, error) {
+	var tidying sync.WaitGroup
+	defer tidying.Wait()
 	for {
 		if err := k.takeID(ctx); err != nil {
 			return Created{}, err
 		}
+		tidying.Go(func() { k.c.IDs.ledger.tidy(ctx) })
 		result, err := k.make(ctx)
 		if err != nil {
 			return k.failed(ctx, err)
@@ -61,21 +65,52 @@ func (k *making) run(ctx context.Context) (Created, error) {
 	}
 }
 
-// takeID reserves the id to try. The lists of the cluster suffice at first:
-// whether an id is free only PVE can tell, when it makes the guest. After it
-// said no, ids that are in use unseen are skipped with a cheaper call.
+// takeID reserves the id to try, in the ledger too.
 func (k *making) takeID(ctx context.Context) error {
 	k.lost, k.begun = false, false
-	var err error
-	switch {
-	case k.vmid != 0:
-		k.tried, err = k.vmid, k.c.IDs.reserve(k.vmid)
-	case k.refusal != nil:
-		k.tried, err = k.c.IDs.nextFree(ctx, k.guests)
-	default:
-		k.tried, err = k.c.IDs.next(k.guests)
+	ids := k.c.IDs
+	if k.tried = k.vmid; k.tried != 0 {
+		if err := ids.reserve(k.tried); err != nil {
+			return err
+		}
+		return ids.ledger.note(ctx, k.tried, k.found.reserved)
 	}
-	return err
+	for {
+		booked, err := k.bookID(ctx)
+		if booked {
+			return nil
+		}
+		ids.forget(k.tried)
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// bookID picks an id and books it. The lists of the cluster suffice at first:
+// whether an id is free only PVE can tell, when it makes the guest. After it
+// said no, ids that are in use unseen are skipped with a cheaper call.
+func (k *making) bookID(ctx context.Context) (bool, error) {
+	ids := k.c.IDs
+	known, done, err := ids.ledger.begin(ctx, k.found.reserved)
+	if err != nil {
+		return false, err
+	}
+	defer done()
+	k.found.reserved = known
+	if k.refusal != nil {
+		k.tried, err = ids.nextFree(ctx, k.found)
+	} else {
+		k.tried, err = ids.next(k.found)
+	}
+	if err != nil {
+		return false, err
+	}
+	booked, now, err := ids.ledger.book(ctx, k.tried, known)
+	if now != nil {
+		k.found.reserved = now
+	}
+	return booked, err
 }
 
 // make calls for the guest until it is known what came of the id.

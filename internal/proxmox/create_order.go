@@ -59,6 +59,6 @@ func (c *Client) carryOut(ctx context.Context, o order) (Created, error) {
 		return Created{}, err
 	}
 	defer release()
-	k := &making{c: c, order: o, guests: seen.guests, warnings: warnings}
+	k := &making{c: c, order: o, found: seen.census, warnings: warnings}
 	return k.run(ctx)
 }

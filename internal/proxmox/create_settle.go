@@ -90,8 +90,8 @@ func (s *settling) look(ctx context.Context, first bool) (scan, error) {
 	if err != nil || !held.below("/vms", "VM.Audit") {
 		return s.c.IDs.scan(ctx, s.taskNode, s.kind)
 	}
-	guests, err := s.c.View.Guests(ctx)
-	return scan{guests: guests, unasked: true}, err
+	found, err := s.c.View.census(ctx)
+	return scan{census: found, unasked: true}, err
 }
 
 // candidates are the ids to look at with their nodes: clones that run, and

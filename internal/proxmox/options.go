@@ -49,6 +49,9 @@ type Options struct {
 	Cluster string
 	// VMIDRange bounds the guests that this client may make or change.
 	VMIDRange VMIDRange
+	// LedgerPool is the pool in which guest ids are reserved, so that none is used
+	// twice. Empty means that the highest id in use is all there is to go by.
+	LedgerPool string
 	// Limits bounds what runs at once.
 	Limits Limits
 

@@ -58,6 +58,9 @@ func (o *Options) checkNumbers(p *problems) {
 	if o.Limits.Requests < 1 || o.Limits.TasksPerNode < 1 || o.Limits.TasksPerStorage < 1 {
 		p.add("Limits", "must not be negative")
 	}
+	if strings.Count(o.LedgerPool, "/")+2 > maxPoolDepth {
+		p.add("LedgerPool", errPoolDepth.Error())
+	}
 	if !o.VMIDRange.Configured() {
 		return
 	}

@@ -37,9 +37,12 @@ func newView(c *Client) *View { return &View{c: c, entries: map[viewKey]*viewEnt
 
 // Guests lists the guests that the token may see, VMs and containers.
 func (v *View) Guests(ctx context.Context) ([]Resource, error) {
-	return shared(ctx, v, viewKey{what: "guests"}, func(ctx context.Context) ([]Resource, error) {
-		return v.c.Cluster.Resources(ctx, "vm")
-	})
+	found, err := v.census(ctx)
+	return found.guests, err
+}
+
+func (v *View) census(ctx context.Context) (census, error) {
+	return shared(ctx, v, viewKey{what: "guests"}, v.c.census)
 }
 
 // Guest finds a guest by its id. Not found proves nothing, see

@@ -25,12 +25,17 @@ func (r *Resource) check(ctx context.Context, d *draft) {
 	if len(d.replace) > 0 {
 		return // Planned again, as a new guest.
 	}
+	c.checkRoot()
+	c.checkSince(ctx)
 	if d.creates() {
 		if !r.Data.RequireVMIDRange(d.diags) {
 			return
 		}
 		if !c.checkPrivileges(ctx) {
 			return
+		}
+		if isNull(d.config.values["vmid"]) {
+			r.Data.WarnReuse(ctx, d.diags)
 		}
 		c.checkVMID(ctx)
 		c.checkTemplate(ctx)
@@ -292,8 +297,14 @@ func (c *checker) storages() map[string]path.Path {
 		wanted[textOf(storage)] = at("storage")
 	}
 	for slot, disk := range d.elements("disks") {
-		if _, exists := d.diskInState(slot); !exists && isKnown(disk["storage"]) {
+		if real, exists := d.diskInState(slot); isKnown(disk["storage"]) && (!exists || real.Storage() != textOf(disk["storage"])) {
 			wanted[textOf(disk["storage"])] = at("disks").AtMapKey(slot).AtName("storage")
+		}
+	}
+	for _, g := range volumeGroups {
+		storage := fields(d.config.values[g.name])["storage"]
+		if real, exists := d.diskInState(g.device); isKnown(storage) && (!exists || real.Storage() != textOf(storage)) {
+			wanted[textOf(storage)] = at(g.name).AtName("storage")
 		}
 	}
 	return wanted
