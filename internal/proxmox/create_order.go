@@ -13,6 +13,8 @@ type order struct {
 	// storages are those that the task writes to.
 	storages               []string
 	name, description, uid string
+	// source is the marker's.
+	source string
 	// vmid is 0 to allocate one.
 	vmid     int
 	progress func(line string)
@@ -41,7 +43,7 @@ func (c *Client) checkOrder(o order) error {
 		return c.Gate.checkRange(Guest{Kind: o.kind, VMID: o.vmid, UID: o.uid})
 	}
 	// The longest id, so that a description that fits here fits every id.
-	_, err := JoinDescription(o.description, Marker{UID: o.uid, VMID: bounds.Last, Creating: true})
+	_, err := JoinDescription(o.description, Marker{UID: o.uid, VMID: bounds.Last, Creating: true, Source: o.source})
 	return err
 }
 

@@ -28,7 +28,7 @@ var ErrInvalidUID = errors.New("the uid of a marker is a UUID in lower case")
 
 // Marker is the line in a guest's description that decides whose it is:
 //
-//	terraform-proxmox-uid=<uuid>/<vmid>[ creating]
+//	terraform-proxmox-uid=<uuid>/<vmid>[ creating[ <source>]]
 type Marker struct {
 	// UID is random and belongs to one guest for all its life.
 	UID string
@@ -37,6 +37,9 @@ type Marker struct {
 	VMID int
 	// Creating is set until the guest's creation has come to its end.
 	Creating bool
+	// Source says, as long as the guest is Creating, what it is made from: a word of
+	// whoever makes it, and empty where that needs no telling.
+	Source string
 }
 
 // NewUID makes a random uid for a new guest.
@@ -51,7 +54,7 @@ func NewUID() string {
 func (m Marker) String() string {
 	line := markerKey + m.UID + "/" + strconv.Itoa(m.VMID)
 	if m.Creating {
-		line += markerCreating
+		line = strings.TrimRight(line+markerCreating+" "+m.Source, " ")
 	}
 	return line
 }
@@ -76,7 +79,7 @@ func parseMarkerLine(line string) (Marker, bool) {
 	if !ok {
 		return Marker{}, false
 	}
-	rest, creating := strings.CutSuffix(rest, markerCreating)
+	rest, source, creating := cutCreating(rest)
 	uid, id, ok := strings.Cut(rest, "/")
 	if !ok || !uidPattern.MatchString(uid) {
 		return Marker{}, false
@@ -85,7 +88,16 @@ func parseMarkerLine(line string) (Marker, bool) {
 	if err != nil || vmid <= 0 || strconv.Itoa(vmid) != id {
 		return Marker{}, false
 	}
-	return Marker{UID: uid, VMID: vmid, Creating: creating}, true
+	return Marker{UID: uid, VMID: vmid, Creating: creating, Source: source}, true
+}
+
+// cutCreating splits off what is behind the id while the guest is being made.
+func cutCreating(text string) (rest, source string, creating bool) {
+	rest, source, creating = strings.Cut(text, markerCreating)
+	if source != "" && !strings.HasPrefix(source, " ") {
+		return text, "", false
+	}
+	return rest, strings.TrimPrefix(source, " "), creating
 }
 
 func markerLines(description string) []string {
