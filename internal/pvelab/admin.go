@@ -35,6 +35,7 @@ func newAdmin(l *Lab) *admin {
 	mux.HandleFunc("PUT /nodes/{node}", a.setNode)
 	mux.HandleFunc("PUT /storages/{storage}", a.setStorage)
 	mux.HandleFunc("PUT /guests/{id}", a.setGuest)
+	mux.HandleFunc("PUT /replication/{id}", a.setReplication)
 	mux.HandleFunc("PUT /clock", a.setClock)
 	mux.HandleFunc("POST /expire-tickets", a.expireTickets)
 	a.http = &http.Server{Handler: a.guarded(mux), ReadHeaderTimeout: idleTimeout}
@@ -207,6 +208,21 @@ func (a *admin) setGuest(w http.ResponseWriter, r *http.Request) {
 		}
 		reply(w, body, err)
 	})
+}
+
+func (a *admin) setReplication(w http.ResponseWriter, r *http.Request) {
+	body := struct {
+		Fail *string  `json:"fail"`
+		Age  duration `json:"age"`
+	}{}
+	err := decodeStrict(r, &body)
+	if err == nil && body.Fail != nil {
+		a.lab.faults.FailReplication(r.PathValue("id"), *body.Fail)
+	}
+	if err == nil && body.Age != 0 {
+		err = a.lab.faults.AgeReplication(r.PathValue("id"), time.Duration(body.Age))
+	}
+	reply(w, map[string]string{"id": r.PathValue("id")}, err)
 }
 
 func (a *admin) setClock(w http.ResponseWriter, r *http.Request) {

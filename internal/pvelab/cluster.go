@@ -92,6 +92,14 @@ func (l *Lab) quorate() bool {
 	return 2*online > len(l.nodes)
 }
 
+// checkQuorum refuses what would write to the cluster's file system.
+func (l *Lab) checkQuorum() error {
+	if l.quorate() {
+		return nil
+	}
+	return fail("cluster not ready - no quorum?")
+}
+
 func nextID(c *call) (any, error) {
 	l := c.lab
 	if c.params.has("vmid") {

@@ -15,12 +15,10 @@ type deviation struct {
 
 const (
 	noBackups = "it shows a backup, or what became of it"
-	noHA      = "it shows an HA resource"
 )
 
 // deviations must each hold: one that is answered alike after all fails the test.
 var deviations = []deviation{
-	{"", "05", []int{68}, noHA},
 	{"", "11", []int{109, 110, 111, 113, 114, 116, 119, 122}, noBackups},
 }
 
@@ -45,15 +43,12 @@ func omit(endpoint, why string) omission {
 
 // omissions, first match wins.
 var omissions = []omission{
-	omit(`/cluster/ha(/|$)`, "the lab has no HA manager"),
-	omit(`.*/replication(/|$)`, "the lab has no replication"),
 	omit(`/(cluster/backup|nodes/{node}/vzdump|.*/prunebackups$)`, "the lab makes no backups"),
 	omit(`.*/(download-url|query-url-metadata)$`, "it would reach out of the lab"),
 	omit(`.*/import-metadata$`, "the lab reads no foreign disk formats"),
 	omit(`.*/(vncproxy|monitor|sendkey|vncwebsocket|spiceproxy|termproxy)$`, "the lab's guests have no console"),
 	omit(`.*/rrddata$`, "the lab keeps no history of loads"),
 	omit(`.*/agent/set-user-password$`, "the lab's guests have no accounts"),
-	omit(`/nodes/{node}/stopall$`, "the lab has no bulk actions"),
 	omit(`/cluster/`, "administration of the cluster beyond guests, storages and access"),
 	omit(`/nodes/{node}/`, "administration of the node itself"),
 }

@@ -30,7 +30,7 @@ func recordersNode(t *testing.T, version string) *Lab {
 	l.locked(func() {
 		err = furnish(l)
 		l.broadcastAll()
-		l.statdHangs = true
+		l.statdHangs, l.ha.hangs = true, true
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -236,6 +236,9 @@ func (f *Faults) setOnline(name string, online bool) error {
 	n := f.lab.nodes[name]
 	if n != nil {
 		n.online = online
+		if online && n.leaving {
+			f.lab.boot(n)
+		}
 	}
 	f.lab.mu.Unlock()
 	if n == nil {

@@ -88,7 +88,11 @@ func (l *Lab) FirewallLog(node string, vmid int, chain, text string) error {
 func firewallLog(c *call) (any, error) {
 	log, exists := c.lab.firewallLogs[c.node]
 	if !exists {
-		return counted{data: []map[string]any{{"n": 1, "t": "unable to open file - No such file or directory"}}, total: 1}, nil
+		line := taskLine(1, "unable to open file - No such file or directory")
+		if c.lab.is8() {
+			return counted{data: line, total: 1}, nil
+		}
+		return counted{data: []any{line}, total: 1}, nil
 	}
 	window := logWindow{start: c.params.integer("start"), limit: defaultLogLimit}
 	if c.params.has("limit") {

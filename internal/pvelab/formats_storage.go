@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// registerStorageFormats registers those of pve-storage, of backups and of
-// replication.
+// registerStorageFormats registers those of pve-storage, of backups, of
+// replication and of HA.
 func registerStorageFormats() {
 	registerID("pve-storage-id", "storage")
 	registerID("acme-plugin-id", "ACME plugin")
@@ -34,6 +34,11 @@ func registerStorageFormats() {
 	registerPattern("pve-dir-override", `[a-z]+=[^.]*(\.?[^.]+)+`, "invalid override '%s'")
 	registerFormat("pve-replication-job-id", checkReplicationID)
 	registerFormat("pve-day-of-week", checkWeekday)
+	registerPattern("pve-calendar-event", `(?i)[a-z0-9*/:,.\-~ ]+`, "unable to parse calendar event '%s'")
+	registerPattern("pve-ha-resource-id", `[a-z]+:\S+`, "value does not look like a valid ha resource id")
+	registerPattern("pve-ha-resource-or-vm-id", `[a-z]+:\S+|\d+`, "value does not look like a valid ha resource id")
+	registerPattern("pve-ha-group-node", `(?i)[a-z0-9]([a-z0-9-]*[a-z0-9])?(:\d+)?`, "value does not look like a valid ha group node")
+	registerPattern("pve-ha-node", `(?i)[a-z0-9]([a-z0-9-]*[a-z0-9])?(:\d+)?`, "value does not look like a valid ha node")
 	propertyChecks["prune-backups"] = checkPrune
 	propertyChecks["backup-fleecing"] = checkFleecing
 }

@@ -58,6 +58,8 @@ type Lab struct {
 
 	qemuState
 	firewallState
+	haState
+	replicationState
 	storageState
 	clusterState
 	accessState
@@ -90,6 +92,8 @@ func New(o Options) (*Lab, error) {
 	l.initStorage()
 	l.initQemu()
 	l.initFirewall()
+	l.initHA()
+	l.initReplication()
 	l.initAccess()
 	l.routes()
 	if l.server, err = newServer(l); err != nil {

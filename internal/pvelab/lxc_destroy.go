@@ -39,6 +39,9 @@ func (d *ctDestruction) check() (*guest, error) {
 	if err := g.checkLock(); err != nil {
 		return nil, err
 	}
+	if err := d.c.lab.checkUnbound(g, d.purge); err != nil {
+		return nil, err
+	}
 	if g.run != nil && !d.force {
 		return nil, fail("unable to destroy CT %d - container is running", d.vmid)
 	}
@@ -58,10 +61,11 @@ func (d *ctDestruction) work(t *task) error {
 		if err := t.sleep(stopTime); err != nil {
 			return err
 		}
-		if d.purge {
-			t.logf("purging CT %d from related configurations..", d.vmid)
-		}
 		t.lab.locked(func() {
+			if d.purge {
+				t.logf("purging CT %d from related configurations..", d.vmid)
+				t.lab.unbind(t.lab.guests[d.vmid], t.logf)
+			}
 			t.lab.removeGuestAccess(d.vmid)
 			delete(t.lab.guests, d.vmid)
 		})

@@ -27,6 +27,12 @@ func startCT(c *call) (any, error) {
 	if c.runsCT() {
 		return nil, fail("CT %d already running", vmid)
 	}
+	if err := c.lab.checkQuorum(); err != nil {
+		return nil, err
+	}
+	if g := c.managed(); g != nil {
+		return c.startByHA(g)
+	}
 	return c.lab.startTask(c, c.node, "vzstart", strconv.Itoa(vmid), startCTWorker(vmid, c.node)), nil
 }
 
@@ -108,6 +114,9 @@ func stopCT(c *call) (any, error) {
 	if !c.runsCT() {
 		return nil, fail("CT %d not running", vmid)
 	}
+	if g := c.managed(); g != nil {
+		return c.stopByHA(g, 0)
+	}
 	overrule := c.params.boolean("overrule-shutdown")
 	return c.lab.startTask(c, node, "vzstop", strconv.Itoa(vmid), func(t *task) error {
 		if overrule {
@@ -147,9 +156,9 @@ func shutdownCT(c *call) (any, error) {
 	if !c.runsCT() {
 		return nil, fail("CT %d not running", vmid)
 	}
-	timeout := c.timeout()
-	if timeout < 0 {
-		timeout = time.Minute
+	timeout := orMinute(c.timeout())
+	if g := c.managed(); g != nil {
+		return c.stopByHA(g, timeout)
 	}
 	return c.lab.startTask(c, node, "vzshutdown", strconv.Itoa(vmid), func(t *task) error {
 		return t.withLock(vmid, func() error { return t.powerdownCT(node, vmid, timeout, force) })
@@ -177,12 +186,9 @@ func (t *task) powerdownCT(node string, vmid int, timeout time.Duration, force b
 
 // rebootCT is named a VM's by PVE where the container does not run.
 func rebootCT(c *call) (any, error) {
-	vmid, node, timeout := c.params.integer("vmid"), c.node, c.timeout()
+	vmid, node, timeout := c.params.integer("vmid"), c.node, orMinute(c.timeout())
 	if !c.runsCT() {
 		return nil, fail("VM %d not running", vmid)
-	}
-	if timeout < 0 {
-		timeout = time.Minute
 	}
 	return c.lab.startTask(c, node, "vzreboot", strconv.Itoa(vmid), func(t *task) error {
 		return t.withLock(vmid, func() error {

@@ -8,11 +8,13 @@ import (
 
 // node is a cluster node.
 type node struct {
-	lab     *Lab
-	name    string
-	id      int
-	ip      string
-	online  bool
+	lab    *Lab
+	name   string
+	id     int
+	ip     string
+	online bool
+	// leaving is set while the node shuts down, and until it boots again.
+	leaving bool
 	booted  time.Time
 	network interfaces
 	// changed is the network configuration that waits for a reload, or nil.

@@ -28,6 +28,7 @@ type property struct {
 	DefaultKey flag                 `json:"default_key"`
 	Alias      string               `json:"alias"`
 	KeyAlias   string               `json:"keyAlias"`
+	variants
 }
 
 // closed reports whether properties that the schema does not name are refused.

@@ -14,7 +14,7 @@ func destroyVM(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.checkDestroy(g); err != nil {
+	if err := c.checkDestroy(g, c.params.boolean("purge")); err != nil {
 		return nil, err
 	}
 	d := &destruction{
@@ -24,8 +24,11 @@ func destroyVM(c *call) (any, error) {
 	return c.lab.startTask(c, c.node, "qmdestroy", strconv.Itoa(g.vmid), d.work), nil
 }
 
-func (c *call) checkDestroy(g *guest) error {
+func (c *call) checkDestroy(g *guest, purge bool) error {
 	if err := g.checkProtection(fmt.Sprintf("can't remove VM %d", g.vmid)); err != nil {
+		return err
+	}
+	if err := c.lab.checkUnbound(g, purge); err != nil {
 		return err
 	}
 	if g.run != nil {
@@ -59,7 +62,7 @@ func (d *destruction) begin() error {
 	if err != nil {
 		return err
 	}
-	if err := d.c.checkDestroy(g); err != nil {
+	if err := d.c.checkDestroy(g, d.purge); err != nil {
 		return err
 	}
 	if !d.skiplock && g.conf["lock"] != "suspended" {
@@ -104,6 +107,7 @@ func (d *destruction) finish(log logger) error {
 	l.removeFirewall(g.vmid)
 	if d.purge {
 		log("purging VM %d from related configurations..", g.vmid)
+		l.unbind(g, log)
 	}
 	delete(l.guests, g.vmid)
 	return nil

@@ -45,6 +45,12 @@ func startVM(c *call) (any, error) {
 	if err := c.refuseRootOnly(); err != nil {
 		return nil, err
 	}
+	if err := c.lab.checkQuorum(); err != nil {
+		return nil, err
+	}
+	if g := c.managed(); g != nil {
+		return c.startByHA(g)
+	}
 	vmid := c.params.integer("vmid")
 	return c.lab.startTask(c, c.node, "qmstart", strconv.Itoa(vmid), startWorker(vmid, c.node)), nil
 }
@@ -160,6 +166,9 @@ func stopVM(c *call) (any, error) {
 	if err := c.refuseRootOnly(); err != nil {
 		return nil, err
 	}
+	if g := c.managed(); g != nil {
+		return c.stopByHA(g, 0)
+	}
 	vmid, node := c.params.integer("vmid"), c.node
 	overrule := c.params.boolean("overrule-shutdown")
 	return c.lab.startTask(c, c.node, "qmstop", strconv.Itoa(vmid), func(t *task) error {
@@ -224,6 +233,9 @@ func shutdownVM(c *call) (any, error) {
 		}), nil
 	}
 	timeout := c.timeout()
+	if g := c.managed(); g != nil {
+		return c.stopByHA(g, orMinute(timeout))
+	}
 	return c.lab.startTask(c, c.node, "qmshutdown", strconv.Itoa(vmid), func(t *task) error {
 		return t.withLock(vmid, func() error { return t.powerdown(node, vmid, timeout, force) })
 	}), nil
@@ -235,6 +247,14 @@ func (c *call) timeout() time.Duration {
 		return -1
 	}
 	return time.Duration(c.params.integer("timeout")) * time.Second
+}
+
+// orMinute is the timeout that PVE takes where a call has none.
+func orMinute(timeout time.Duration) time.Duration {
+	if timeout < 0 {
+		return time.Minute
+	}
+	return timeout
 }
 
 // powerdown asks the guest to shut down and waits; the VM's lock file is held
@@ -373,7 +393,7 @@ func instant(typ string, act func(l *Lab, g *guest)) handler {
 }
 
 var (
-	resetVM  = instant("qmreset", func(l *Lab, g *guest) {
+	resetVM = instant("qmreset", func(l *Lab, g *guest) {
 		g.run.booted = l.clock.Now()
 		l.bootSeed(g)
 	})

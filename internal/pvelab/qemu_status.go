@@ -210,6 +210,3 @@ func (g *guest) agentEnabled() bool {
 	p.normalise(map[string]bool{"enabled": true})
 	return p["enabled"] == "1"
 }
-
-// haStatus is what the HA manager makes of a guest.
-func (l *Lab) haStatus(*guest) map[string]any { return map[string]any{"managed": 0} }

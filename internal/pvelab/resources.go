@@ -218,6 +218,7 @@ func (c *call) listedGuest(g *guest) map[string]any {
 			out[k] = v
 		}
 	}
+	c.lab.addHAState(g, out)
 	if p := c.lab.poolOf(g.vmid); p != nil && c.can("/pool/"+p.id, "Pool.Audit") {
 		out["pool"] = p.id
 	}

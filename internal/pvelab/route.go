@@ -69,6 +69,9 @@ func (l *Lab) routes() {
 	l.routeStorage()
 	l.routeQemu()
 	l.routeLXC()
+	l.routeHA()
+	l.routeReplication()
+	l.routeNodePower()
 }
 
 func apiIndex(*call) (any, error) {

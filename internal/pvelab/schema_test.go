@@ -71,4 +71,7 @@ func eachFormat(p *property, see func(name string)) {
 	if p.Items != nil {
 		eachFormat(p.Items, see)
 	}
+	for _, part := range slices.Concat(p.AllOf, p.OneOf) {
+		eachFormat(part, see)
+	}
 }

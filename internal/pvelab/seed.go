@@ -41,6 +41,7 @@ func (l *Lab) seedStorages() {
 	l.addStorage("local-lvm", "lvmthin", 400*gib, map[string]string{
 		"vgname": "pve", "thinpool": "data", "content": "images,rootdir",
 	})
+	l.addStorage("local-zfs", "zfspool", 400*gib, map[string]string{"pool": "rpool/data", "content": "images,rootdir"})
 	l.addStorage("shared-nfs", "nfs", 2000*gib, map[string]string{
 		"server": "10.99.0.250", "export": "/export/pve", "path": "/mnt/pve/shared-nfs", "content": "images,rootdir,iso",
 	})

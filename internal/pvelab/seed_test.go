@@ -121,7 +121,7 @@ func TestDefaultLab(t *testing.T) {
 	c := tokenClient(t, l, "full")
 	for _, node := range l.Nodes() {
 		rows, _ := do(t, c, "GET", "/nodes/"+node+"/storage", "").([]any)
-		if len(rows) != 4 {
+		if len(rows) != 5 {
 			t.Errorf("%s has %d storages", node, len(rows))
 		}
 		bridges, _ := do(t, c, "GET", "/nodes/"+node+"/network", "type=any_bridge").([]any)

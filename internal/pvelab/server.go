@@ -78,6 +78,8 @@ func (s *server) start() error {
 	}
 	s.lab.locked(s.lab.statdRound)
 	s.wg.Go(func() { s.lab.statd(s.ctx) })
+	s.wg.Go(func() { s.lab.manageHA(s.ctx) })
+	s.wg.Go(func() { s.lab.replicate(s.ctx) })
 	return s.admin.start()
 }
 

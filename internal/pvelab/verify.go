@@ -37,9 +37,10 @@ func (v *verification) add(path, text string) {
 // verify checks a call's raw parameters against its method's schema as
 // PVE::JSONSchema does. The error is a badParams.
 func (m *method) verify(raw map[string]any) (params, error) {
-	in := normalise(raw, m.Parameters.Properties)
+	schema := m.Parameters.chosen(raw)
+	in := normalise(raw, schema.Properties)
 	v := &verification{errors: map[string]string{}, is8: m.is8}
-	v.object("", m.Parameters.Properties, in, m.Parameters.closed())
+	v.object("", schema.Properties, in, schema.closed())
 	if len(v.errors) > 0 {
 		return nil, badParams(v.errors)
 	}
