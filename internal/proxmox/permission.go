@@ -3,7 +3,6 @@ package proxmox
 import (
 	"context"
 	"fmt"
-
 	"strings"
 )
 
@@ -11,12 +10,12 @@ import (
 type Proof int
 
 const (
-	// Missing: the privilege is not held on the object, or on no object at all.
+	// Missing says that the privilege is not held on the object, or on no object at all.
 	Missing Proof = iota
-	// Inferred: it is held on some objects; on which ones of those that are
+	// Inferred says that it is held on some objects; whether on those that are
 	// meant nobody can say yet.
 	Inferred
-	// Proven: it is held on the object, or on all of its kind.
+	// Proven says that it is held on the object, or on all of its kind.
 	Proven
 )
 

@@ -1,9 +1,6 @@
 package proxmox
 
-import (
-	"errors"
-	"net/http"
-)
+import "net/http"
 
 // credentials authorize requests: an API token, or a user's ticket.
 type credentials interface {
@@ -74,12 +71,3 @@ func (t *authorizing) send(req *http.Request) (_ *http.Response, used string, _ 
 type unsentError struct{ error }
 
 func (e *unsentError) Unwrap() error { return e.error }
-
-// asUnsent finds the reason of an [unsentError].
-func asUnsent(err error) (error, bool) {
-	var unsent *unsentError
-	if errors.As(err, &unsent) {
-		return unsent.error, true
-	}
-	return nil, false
-}

@@ -25,8 +25,9 @@ func (t *explaining) RoundTrip(req *http.Request) (*http.Response, error) {
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
 	traced := req.WithContext(httptrace.WithClientTrace(req.Context(), trace))
 	resp, err := t.next.RoundTrip(traced)
-	if reason, unsent := asUnsent(err); unsent {
-		return nil, reason
+	var unsent *unsentError
+	if errors.As(err, &unsent) {
+		return nil, unsent.error
 	}
 	if err != nil {
 		return nil, explain(req, err, connected.Load())
