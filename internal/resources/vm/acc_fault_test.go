@@ -67,16 +67,24 @@ func TestAccVM_faultsSurvived(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			target := acctest.NewLab(t, pvelab.Options{})
+			var added []int
 			for _, fault := range faults.calls {
-				_, err := target.Lab.Faults().Add(fault)
+				id, err := target.Lab.Faults().Add(fault)
 				acctest.Must(t, err)
+				added = append(added, id)
 			}
 			for _, fault := range faults.tasks {
-				_, err := target.Lab.Faults().AddTask(fault)
+				id, err := target.Lab.Faults().AddTask(fault)
 				acctest.Must(t, err)
+				added = append(added, id)
 			}
 
 			workspace, vm := applied(t, target, target.Provider()+vmBlock("test", target, "acc-fault", `tags = ["t"]`))
+			for _, id := range added {
+				if target.Lab.Faults().Hits(id) == 0 {
+					t.Error("the fault did not happen: the test proves nothing")
+				}
+			}
 			one := target.One(t, "acc-fault")
 			if one.VMID != vmidOf(vm) {
 				t.Errorf("the state names VM %d, PVE has %d", vmidOf(vm), one.VMID)
