@@ -127,7 +127,7 @@ func (s *settling) examine(ctx context.Context, vmid int, node string) (undecide
 		return true, nil
 	}
 	if s.c.Gate.silent.is(node, s.c.clock.Now()) {
-		s.warn(node)
+		s.silent(node)
 		return false, nil
 	}
 	config, err := s.c.of(s.kind).Pending(ctx, node, vmid)
@@ -141,17 +141,21 @@ func (s *settling) examine(ctx context.Context, vmid int, node string) (undecide
 		return s.seen.cloning[vmid], nil
 	case IsUnavailable(err):
 		s.c.Gate.silent.add(node, s.c.clock.Now())
-		s.warn(node)
+		s.silent(node)
 		return false, nil
 	default:
 		return false, fmt.Errorf("look for an unfinished guest named %q: %w", s.name, err)
 	}
 }
 
-// warn says once what could not be proven.
-func (s *settling) warn(node string) {
-	warning := fmt.Sprintf("node %s does not answer, so that it is not proven that none of its guests is an unfinished %q of an earlier run",
-		node, s.name)
+// silent warns of what could not be proven.
+func (s *settling) silent(node string) {
+	s.warn(fmt.Sprintf("node %s does not answer, so that it is not proven that none of its guests is an unfinished %q of an earlier run",
+		node, s.name))
+}
+
+// warn says a thing once.
+func (s *settling) warn(warning string) {
 	if !slices.Contains(s.warnings, warning) {
 		s.warnings = append(s.warnings, warning)
 	}
@@ -162,6 +166,10 @@ func (s *settling) judge(config *GuestConfig) (undecided bool, _ error) {
 	marker, marked := config.Marker()
 	if marked && marker.Creating && name == s.name {
 		return false, &UnfinishedError{Kind: config.Kind, VMID: config.VMID, Node: config.Node, Name: name, UID: marker.UID}
+	}
+	if marked && name == s.name {
+		s.warn(fmt.Sprintf("%s is a finished guest of this name, made by this provider (uid %s). If it is in no state, an earlier run was killed "+
+			"after its last call and before it could be saved: then one of the two is to be destroyed", nameGuest(config.Kind, config.VMID, name, config.Node), marker.UID))
 	}
 	if name != "" || config.Lock() != "clone" && config.Lock() != "create" {
 		return false, nil

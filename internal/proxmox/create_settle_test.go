@@ -76,7 +76,7 @@ func TestCreateCloneIgnoresOthers(t *testing.T) {
 		warnings int
 	}{
 		"a finished guest of this name": {
-			steps(quiet(vmResource(10005, "pve1", "web")), on(read5).data200(configOf(Marker{UID: uidB, VMID: 10005})), ends), 0,
+			steps(quiet(vmResource(10005, "pve1", "web")), on(read5).data200(configOf(Marker{UID: uidB, VMID: 10005})), ends), 1,
 		},
 		"a foreign guest of this name": {
 			steps(quiet(vmResource(10005, "pve1", "web")), on(read5).data200(configOf(Marker{}, "description", "by hand")), ends), 0,

@@ -68,7 +68,7 @@ func (e *endpoint) respond(req *http.Request) *response {
 		return resp
 	}
 	resp := e.answer(req, path, rt, values)
-	return plan.after(resp)
+	return plan.after(e.server.ctx, resp)
 }
 
 // otherPath answers what is not the JSON API. The web interface is left out.

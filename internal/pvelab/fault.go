@@ -53,6 +53,9 @@ type Fault struct {
 	Status int    `json:"status,omitempty"`
 	Text   string `json:"text,omitempty"`
 	After  bool   `json:"after,omitempty"`
+	// Hold keeps the answer back, when the call has done its work, until Release
+	// or Remove.
+	Hold bool `json:"hold,omitempty"`
 }
 
 // LockTimeout is the answer to a call that could not take a guest's lock.
@@ -95,6 +98,7 @@ type callFault struct {
 	id   int
 	path *regexp.Regexp
 	quota
+	*holding
 }
 
 func newFaults(l *Lab) *Faults { return &Faults{lab: l, full: map[string]bool{}} }
@@ -109,7 +113,7 @@ func (f *Faults) Add(fault Fault) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.next++
-	f.calls = append(f.calls, &callFault{Fault: fault, id: f.next, path: re, quota: newQuota(fault.Skip, fault.Times)})
+	f.calls = append(f.calls, &callFault{Fault: fault, id: f.next, path: re, quota: newQuota(fault.Skip, fault.Times), holding: newHolding()})
 	return f.next, nil
 }
 
@@ -130,11 +134,16 @@ func (f *Faults) Hits(id int) int {
 	return 0
 }
 
-// Remove withdraws a fault; a held task goes on.
+// Remove withdraws a fault; what it holds goes on.
 func (f *Faults) Remove(id int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.calls = without(f.calls, func(c *callFault) bool { return c.id == id })
+	f.calls = without(f.calls, func(c *callFault) bool {
+		if c.id == id {
+			c.release()
+		}
+		return c.id == id
+	})
 	f.tasks = without(f.tasks, func(t *taskFault) bool {
 		if t.id == id {
 			t.release()
@@ -143,13 +152,16 @@ func (f *Faults) Remove(id int) {
 	})
 }
 
-// Clear withdraws all faults and lets held tasks go on. Nodes that are offline,
+// Clear withdraws all faults and lets go on what they hold. Nodes that are offline,
 // full storages and skewed clocks stay so.
 func (f *Faults) Clear() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, t := range f.tasks {
 		t.release()
+	}
+	for _, c := range f.calls {
+		c.release()
 	}
 	f.calls, f.tasks = nil, nil
 }
@@ -197,10 +209,12 @@ func (c *callFault) before(ctx context.Context, clk *clock) *response {
 }
 
 // after changes the answer of a call that has done its work.
-func (c *callFault) after(resp *response) *response {
+func (c *callFault) after(ctx context.Context, resp *response) *response {
 	switch {
 	case c == nil:
 		return resp
+	case c.Hold && c.stand(ctx) != nil:
+		return &response{fate: fateDrop}
 	case c.Drop == DropAfter:
 		return &response{fate: fateDrop}
 	case c.Drop == DropBody:

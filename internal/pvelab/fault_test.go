@@ -215,6 +215,33 @@ func TestCounters(t *testing.T) {
 	}
 }
 
+// TestHeldAnswer: the call has done its work, and its answer waits.
+func TestHeldAnswer(t *testing.T) {
+	t.Parallel()
+	l := startLab(t, Options{})
+	id := mustAdd(t, l, Fault{Path: groupsPath, Hold: true})
+	client, answered := rootClient(t, l), make(chan int, 1)
+	go func() {
+		a, err := client.try("POST", groupsPath, groupForm("ops"))
+		if err != nil {
+			a.status = 0
+		}
+		answered <- a.status
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := l.Faults().Reached(ctx, id); err != nil {
+		t.Fatal(err)
+	}
+	if !l.hasGroup("ops") || len(answered) > 0 {
+		t.Errorf("effect: %v, answers: %d", l.hasGroup("ops"), len(answered))
+	}
+	l.Faults().Release(id)
+	if status := <-answered; status != 200 {
+		t.Errorf("released: %d", status)
+	}
+}
+
 func TestHeldTask(t *testing.T) {
 	t.Parallel()
 	l := startLab(t, Options{})

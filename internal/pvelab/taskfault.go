@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"sync"
 )
 
 // TaskFault is what shall happen to some tasks.
@@ -44,19 +43,12 @@ type taskFault struct {
 	tid  *regexp.Regexp
 	node *regexp.Regexp
 	quota
-
-	reached     chan struct{}
-	reachedOnce sync.Once
-	released    chan struct{}
-	releaseOnce sync.Once
+	*holding
 }
 
 // AddTask asks for a fault of tasks and returns its number.
 func (f *Faults) AddTask(fault TaskFault) (int, error) {
-	t := &taskFault{
-		TaskFault: fault, quota: newQuota(fault.Skip, fault.Times),
-		reached: make(chan struct{}), released: make(chan struct{}),
-	}
+	t := &taskFault{TaskFault: fault, quota: newQuota(fault.Skip, fault.Times), holding: newHolding()}
 	for _, field := range []struct {
 		expr string
 		into **regexp.Regexp
@@ -78,49 +70,52 @@ func (f *Faults) AddTask(fault TaskFault) (int, error) {
 	return t.id, nil
 }
 
-// Reached waits until a task is held by the fault of that number.
+// Reached waits until a task or an answer is held by the fault of that number.
 func (f *Faults) Reached(ctx context.Context, id int) error {
-	t := f.taskFault(id)
-	if t == nil {
-		return fmt.Errorf("no task fault %d", id)
+	h := f.holding(id)
+	if h == nil {
+		return fmt.Errorf("no fault %d", id)
 	}
 	select {
-	case <-t.reached:
+	case <-h.reached:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// isReached reports whether the fault of that number holds or held a task.
+// isReached reports whether the fault of that number holds or held something.
 func (f *Faults) isReached(id int) bool {
-	t := f.taskFault(id)
-	if t == nil {
+	h := f.holding(id)
+	if h == nil {
 		return false
 	}
 	select {
-	case <-t.reached:
+	case <-h.reached:
 		return true
 	default:
 		return false
 	}
 }
 
-// Release lets the tasks go on that the fault of that number holds.
+// Release lets go on what the fault of that number holds.
 func (f *Faults) Release(id int) {
-	if t := f.taskFault(id); t != nil {
-		t.release()
+	if h := f.holding(id); h != nil {
+		h.release()
 	}
 }
 
-func (t *taskFault) release() { t.releaseOnce.Do(func() { close(t.released) }) }
-
-func (f *Faults) taskFault(id int) *taskFault {
+func (f *Faults) holding(id int) *holding {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, t := range f.tasks {
 		if t.id == id {
-			return t
+			return t.holding
+		}
+	}
+	for _, c := range f.calls {
+		if c.id == id {
+			return c.holding
 		}
 	}
 	return nil
@@ -163,13 +158,7 @@ func (p *taskPlan) hold(t *task) error {
 		return nil
 	}
 	t.held = true
-	p.fault.reachedOnce.Do(func() { close(p.fault.reached) })
-	select {
-	case <-p.fault.released:
-		return nil
-	case <-t.ctx.Done():
-		return context.Cause(t.ctx)
-	}
+	return p.fault.stand(t.ctx)
 }
 
 // finish runs after work that succeeded.

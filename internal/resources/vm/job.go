@@ -34,6 +34,8 @@ type job struct {
 	// running is whether the guest runs, as far as the job knows; nil means
 	// that it does not know.
 	running *bool
+	// found are the addresses, where they were asked for before the end.
+	found *found
 	// configured is set once the configuration was written.
 	configured bool
 }
@@ -49,6 +51,14 @@ func (e *waitError) Error() string { return "waiting for " + e.what + ": " + e.e
 
 func (e *waitError) Unwrap() error { return e.err }
 
+// lastWriteError is the last write of a creation that was not made: the guest
+// is finished, and still says that it is not.
+type lastWriteError struct{ err error }
+
+func (e *lastWriteError) Error() string { return "write that the VM is finished: " + e.err.Error() }
+
+func (e *lastWriteError) Unwrap() error { return e.err }
+
 // within does the work within a time and reports whether the guest is finished.
 //
 // Terraform saves what Create returns only when it returns, and taints what it
@@ -60,12 +70,16 @@ func (j *job) within(ctx context.Context, timeout time.Duration, action string, 
 	defer cancel()
 	err := work(bounded)
 	var waited *waitError
+	var unwritten *lastWriteError
 	switch {
 	case err == nil:
 		return true
 	case ctx.Err() != nil && j.first && j.guest.VMID != 0:
 		j.diags.AddWarning(fmt.Sprintf("VM %d is not finished: the run was interrupted", j.guest.VMID),
 			"It is in the state as it was planned, with provisioned = false. What Proxmox VE had begun goes on. The next apply finishes it.")
+	case errors.As(err, &unwritten):
+		j.diags.AddWarning(fmt.Sprintf("VM %d is not finished: its marker still says so", j.guest.VMID),
+			"It is in the state with provisioned = false; the next apply writes the marker.\n\n"+unwritten.err.Error())
 	case errors.As(err, &waited) && j.plan.text("on_wait_timeout") != onTimeoutFail:
 		j.diags.AddWarning(fmt.Sprintf("VM %d is not finished: waiting for %s ended in vain", j.guest.VMID, waited.what),
 			"It runs and is in the state with provisioned = false; the next apply goes on waiting. "+
@@ -131,28 +145,53 @@ func (j *job) cloneSpec(ctx context.Context, template *proxmox.GuestConfig) prox
 	}
 }
 
-// finish grows, configures and starts a new guest, and waits as configured.
+// finish grows, configures and starts a new guest, waits as configured, and
+// then says in its marker that it is finished. That is the last call of all: a
+// run that is killed before it leaves a guest that the next one finds.
 func (j *job) finish(ctx context.Context) error {
 	if err := j.configure(ctx); err != nil {
 		return err
 	}
+	completion, err := j.begin(ctx)
+	if err != nil {
+		return err
+	}
+	if err := j.wait(ctx); err != nil {
+		return err
+	}
+	if j.latest != nil {
+		found := j.findAddresses(ctx)
+		j.found = &found
+	}
+	before, err := j.client.Complete(ctx, j.guest, completion)
+	if err != nil {
+		return &lastWriteError{err}
+	}
+	j.latest = before
+	return nil
+}
+
+// begin brings a new guest to its first power. A clone is stopped; what an
+// earlier run left may be anything.
+func (j *job) begin(ctx context.Context) (*proxmox.Completion, error) {
 	want := proxmox.PowerState(j.plan.text("power"))
 	if want == "" {
 		want = proxmox.PowerRunning
 	}
-	if j.state.exists() || want == proxmox.PowerRunning {
-		if err := j.power(ctx, want); err != nil {
-			return err
-		}
-	}
-	running := want == proxmox.PowerRunning
+	running := want != proxmox.PowerStopped
 	j.running = &running
-	if j.latest == nil {
-		if err := j.read(ctx); err != nil {
-			return err
+	switch {
+	case want == proxmox.PowerRunning:
+		completion, err := j.client.StartNew(ctx, j.guest, nil, j.powerOptions(ctx))
+		if err != nil {
+			return nil, fmt.Errorf("start it: %w", err)
 		}
+		j.latest = completion.Config()
+		return completion, nil
+	case want == proxmox.PowerStopped && !j.state.exists():
+		return nil, nil
 	}
-	return j.wait(ctx)
+	return nil, j.power(ctx, want)
 }
 
 // change updates a finished guest.
@@ -175,9 +214,7 @@ func (j *job) change(ctx context.Context) error {
 	if len(j.latest.PendingKeys()) == 0 || !restarts(j.plan, j.state) {
 		return nil
 	}
-	options := proxmox.PowerOptions{Progress: progress(ctx)}
-	options.ShutdownTimeout, options.ForceStop = stopping(j.plan)
-	if _, err := j.client.Reboot(ctx, j.guest, nil, options); err != nil {
+	if _, err := j.client.Reboot(ctx, j.guest, nil, j.powerOptions(ctx)); err != nil {
 		return err
 	}
 	return j.read(ctx)
@@ -238,14 +275,18 @@ func (j *job) read(ctx context.Context) error {
 }
 
 func (j *job) power(ctx context.Context, want proxmox.PowerState) error {
-	options := proxmox.PowerOptions{Progress: progress(ctx)}
-	options.ShutdownTimeout, options.ForceStop = stopping(j.plan)
-	before, err := j.client.Power(ctx, j.guest, nil, want, options)
+	before, err := j.client.Power(ctx, j.guest, nil, want, j.powerOptions(ctx))
 	if err != nil {
 		return fmt.Errorf("make it %s: %w", want, err)
 	}
 	j.latest = before
 	return nil
+}
+
+func (j *job) powerOptions(ctx context.Context) proxmox.PowerOptions {
+	options := proxmox.PowerOptions{Progress: progress(ctx)}
+	options.ShutdownTimeout, options.ForceStop = stopping(j.plan)
+	return options
 }
 
 // agentPause is the time between two questions to an agent that is waited for.

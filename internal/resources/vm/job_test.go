@@ -38,6 +38,7 @@ func TestJobEnds(t *testing.T) {
 		"cancelled in an update":          {guest: known, cancelled: true, err: context.Canceled, fails: true},
 		"after the deadline":              {guest: known, first: true, err: context.DeadlineExceeded, fails: true},
 		"waiting in vain":                 {guest: known, first: true, onTimeout: onTimeoutWarn, err: waited, warns: "in vain"},
+		"the last write fails":            {guest: known, first: true, onTimeout: onTimeoutFail, err: &lastWriteError{failed}, warns: "marker"},
 		"waiting in vain, not allowed":    {guest: known, first: true, onTimeout: onTimeoutFail, err: waited, fails: true},
 	}
 	for name, test := range tests {

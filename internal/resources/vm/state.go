@@ -26,7 +26,10 @@ func (j *job) save(ctx context.Context, provisioned bool, to *tfsdk.State, ident
 	state.put(r.object(table, "", j.plan.object()))
 	report(state, j.latest, true)
 	if j.latest != nil {
-		found := j.addresses(ctx, provisioned)
+		found := j.found
+		if found == nil {
+			found = new(j.findAddresses(ctx))
+		}
 		state.values["network"] = found.complete(state.values["network"], j.plan.values["network"])
 	}
 	state.values["vmid"] = types.Int64Value(int64(j.guest.VMID))
@@ -65,10 +68,10 @@ func (j *job) status() string {
 	return powerStopped
 }
 
-// addresses are asked for only where the guest was waited for: a guest that has
-// just been started has none yet.
-func (j *job) addresses(ctx context.Context, provisioned bool) found {
-	waited := provisioned && j.plan.text("wait_for") == waitAgent && j.status() == powerRunning
+// findAddresses asks only where the guest was waited for: one that has just been
+// started has none yet.
+func (j *job) findAddresses(ctx context.Context) found {
+	waited := j.plan.text("wait_for") == waitAgent && j.status() == powerRunning
 	return findAddresses(ctx, j.client, j.guest.Node, j.latest, waited)
 }
 

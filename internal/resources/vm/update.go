@@ -62,8 +62,8 @@ func wanted(config *proxmox.GuestConfig) map[string]string {
 	return values
 }
 
-// update says what to change in a guest's configuration, all at once. It writes
-// the marker as that of a finished guest.
+// update says what to change in a guest's configuration, all at once. The marker
+// says "creating" until all else is done.
 func (j *job) update(config *proxmox.GuestConfig) (proxmox.ConfigUpdate, error) {
 	real := wanted(config)
 	w := &writer{applied: j.applied, real: real, now: maps.Clone(real), create: func(g *group, slot string, planned attr.Value) (string, error) {
@@ -77,7 +77,7 @@ func (j *job) update(config *proxmox.GuestConfig) (proxmox.ConfigUpdate, error) 
 	for _, slot := range j.destroyedSlots() {
 		w.now[slot] = real[slot] // Removed with its volume afterwards.
 	}
-	description, err := proxmox.JoinDescription(w.now["description"], proxmox.Marker{UID: j.guest.UID, VMID: j.guest.VMID})
+	description, err := proxmox.JoinDescription(w.now["description"], proxmox.Marker{UID: j.guest.UID, VMID: j.guest.VMID, Creating: j.first})
 	if err != nil {
 		return proxmox.ConfigUpdate{}, err
 	}

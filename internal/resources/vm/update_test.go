@@ -121,7 +121,7 @@ func TestUpdateSendsChangedKeysOnly(t *testing.T) {
 		},
 		"a password is set when the guest is made": {
 			config: o{"name": "web", "cloud_init": o{"password_wo": "secret", "password_wo_version": 1}}, first: true,
-			set: map[string]string{"cipassword": "secret"},
+			set: map[string]string{"cipassword": "secret", "description": "words\n\nterraform-proxmox-uid=" + uid + "/110 creating"},
 		},
 		"and when its version changes": {
 			config:  o{"name": "web", "cloud_init": o{"password_wo": "secret", "password_wo_version": 2}},
@@ -171,17 +171,20 @@ func TestUpdateKnowsPendingChanges(t *testing.T) {
 	}
 }
 
-// The write that finishes a guest takes "creating" off its marker.
-func TestUpdateFinishesTheMarker(t *testing.T) {
+// A guest that is still to be started keeps "creating" in its marker: what takes
+// it off is the last call of all.
+func TestUpdateKeepsTheMarkerOfACreation(t *testing.T) {
 	t.Parallel()
 	config := configured110(guest)
 	config.Current["description"] += " creating"
-	given := documentOf(t, o{"name": "web"})
-	j := &job{config: given, plan: given, state: documentOf(t, nil), guest: proxmox.Guest{VMID: 110, UID: uid}, first: true}
-	update, err := j.update(config)
-	must(t, err)
-	if got := update.Set["description"]; got != "words\n\nterraform-proxmox-uid="+uid+"/110" {
-		t.Errorf("description is %q", got)
+	for description, want := range map[string]string{"words": "", "others": "others\n\nterraform-proxmox-uid=" + uid + "/110 creating"} {
+		given := documentOf(t, o{"name": "web", "description": description})
+		j := &job{config: given, plan: given, state: documentOf(t, nil), guest: proxmox.Guest{VMID: 110, UID: uid}, first: true}
+		update, err := j.update(config)
+		must(t, err)
+		if got := update.Set["description"]; got != want {
+			t.Errorf("description is %q, want %q", got, want)
+		}
 	}
 }
 
