@@ -226,11 +226,15 @@ func exerciseShutdown(ctx context.Context, s *subject) error {
 	if err := exerciseStopGuests(ctx, s); err != nil {
 		return err
 	}
-	return s.write(ctx, http.MethodPost, at("nodes", "pve1", "status"), url.Values{"command": {"shutdown"}})
+	return s.write(ctx, http.MethodPost, at("nodes", s.scope["node"][0], "status"), url.Values{"command": {"shutdown"}})
 }
 
 func exerciseReplication(ctx context.Context, s *subject) error {
-	if err := s.made(ctx, byhand.Params{"name": "replicated"}); err != nil {
+	if err := s.made(ctx, byhand.Params{"name": "replicated", "scsi0": "local-zfs:1"}); err != nil {
+		return err
+	}
+	job := byhand.Params{"id": fmt.Sprintf("%d-0", s.vmid), "type": "local", "target": "pve2"}
+	if err := s.bench.admin.Call(ctx, http.MethodPost, "/cluster/replication", job, nil); err != nil {
 		return err
 	}
 	var jobs []struct {

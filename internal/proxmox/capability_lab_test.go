@@ -146,6 +146,9 @@ func (b *bench) subject(t *testing.T, capability Capability, without *Need) *sub
 	if talks(capability.Name) {
 		s.scope["vmid"] = []string{strconv.Itoa(b.talking)}
 	}
+	if capability.Name == "node.shutdown" {
+		s.scope["node"] = []string{"pve3"} // where no other test has a guest
+	}
 	if capability.Name != "id-ledger" {
 		delete(s.scope, "pool")
 	}
