@@ -94,6 +94,12 @@ func Main(m *testing.M) {
 		panic(err)
 	}
 
+	if os.Getenv("PROXMOX_ENDPOINT") == "" {
+		if err := cli.Forget("PROXMOX_"); err != nil {
+			panic(err)
+		}
+	}
+
 	code := m.Run()
 	if build.path != "" {
 		_ = os.RemoveAll(filepath.Dir(build.path))

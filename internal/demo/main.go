@@ -45,6 +45,9 @@ type demo struct {
 }
 
 func run(ctx context.Context, out io.Writer) error {
+	if err := cli.Forget("PROXMOX_"); err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp("", "proxmox-demo-")
 	if err != nil {
 		return err

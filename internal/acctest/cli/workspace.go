@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 )
@@ -71,6 +72,23 @@ func New(o Options) (*Workspace, error) {
 		env: append(append(os.Environ(), o.Env...),
 			"TF_CLI_CONFIG_FILE="+rc, "TF_CLI_ARGS=-no-color", "TF_IN_AUTOMATION=1", "TF_INPUT=0", "CHECKPOINT_DISABLE=1"),
 	}, nil
+}
+
+// Forget removes the variables of a prefix, such as PROXMOX_, from this process's
+// environment, and so from that of the commands that follow. What the user keeps
+// there for a real node would be mixed with what is set for the lab.
+func Forget(prefix string) error {
+	for _, entry := range os.Environ() {
+		name, _, _ := strings.Cut(entry, "=")
+		if !strings.HasPrefix(name, prefix) {
+			continue
+		}
+		if err := os.Unsetenv(name); err != nil {
+			return err
+		}
+	}
+
+	return nil
 }
 
 // linkOrCopy prefers a hard link: the binary is large and every workspace has one.
