@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestMove(t *testing.T) {
+func TestMoveDisk(t *testing.T) {
 	t.Parallel()
 
 	upid := upidOf("qmmove", "10000")
