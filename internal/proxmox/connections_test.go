@@ -2,6 +2,7 @@ package proxmox
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
@@ -166,6 +167,28 @@ func TestProtectedReads(t *testing.T) {
 			if protectedRead.MatchString(path) != protected {
 				t.Errorf("%s is taken for protected: %v", path, !protected)
 			}
+		}
+	}
+}
+
+// TestTransportOfACall holds that a poll of a task does not wait as long as a
+// write, and that only what PVE keeps a connection for has one that is kept.
+func TestTransportOfACall(t *testing.T) {
+	t.Parallel()
+	w := newWire(&tls.Config{MinVersion: tls.VersionTLS12}, Limits{Requests: 16})
+	for _, call := range []struct {
+		method, path string
+		timeout      time.Duration
+		kept         bool
+	}{
+		{http.MethodGet, "/nodes/pve1/qemu/100/pending", readTimeout, true},
+		{http.MethodGet, "/nodes/pve1/tasks/UPID:x/status", readTimeout, false},
+		{http.MethodPut, "/nodes/pve1/qemu/100/config", writeTimeout, false},
+	} {
+		req := httptest.NewRequestWithContext(t.Context(), call.method, apiPrefix+call.path, nil)
+		transport := w.of(req)
+		if transport.ResponseHeaderTimeout != call.timeout || transport.DisableKeepAlives == call.kept {
+			t.Errorf("%s %s: %s, kept %t", call.method, call.path, transport.ResponseHeaderTimeout, !transport.DisableKeepAlives)
 		}
 	}
 }

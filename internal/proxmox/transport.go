@@ -34,7 +34,7 @@ const (
 // mutation it means more: on a fresh connection an error can only mean that PVE
 // may have seen the request, never that an idle connection had gone stale; and
 // net/http, which repeats requests on stale connections, sends none twice.
-type wire struct{ pool, single *http.Transport }
+type wire struct{ pool, read, write *http.Transport }
 
 func newWire(config *tls.Config, limits Limits) *wire {
 	transport := func(headerTimeout time.Duration) *http.Transport {
@@ -47,11 +47,24 @@ func newWire(config *tls.Config, limits Limits) *wire {
 			IdleConnTimeout:       idleTimeout,
 		}
 	}
-	w := &wire{pool: transport(readTimeout), single: transport(writeTimeout)}
+	w := &wire{pool: transport(readTimeout), read: transport(readTimeout), write: transport(writeTimeout)}
 	w.pool.MaxConnsPerHost = limits.pooled()
 	w.pool.MaxIdleConnsPerHost = limits.pooled()
-	w.single.DisableKeepAlives = true
+	w.read.DisableKeepAlives = true
+	w.write.DisableKeepAlives = true
 	return w
+}
+
+// of is the transport for a request.
+func (w *wire) of(req *http.Request) *http.Transport {
+	switch {
+	case isPooled(req):
+		return w.pool
+	case isRead(req):
+		return w.read
+	default:
+		return w.write
+	}
 }
 
 // pooled is the number of connections that unprotected reads share: 3 of 16 by
@@ -64,11 +77,7 @@ func (l Limits) pooled() int { return max(1, l.Requests/5) }
 func (l Limits) single() int { return max(1, l.Requests-l.pooled()) }
 
 func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
-	transport := w.single
-	if isPooled(req) {
-		transport = w.pool
-	}
-	resp, err := transport.RoundTrip(req)
+	resp, err := w.of(req).RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
