@@ -23,6 +23,7 @@ func (d *draft) checkSettings() {
 		d.checkAddress(interfaces.AtMapKey(slot).AtName("ipv4"), fields(config)["ipv4"])
 		d.checkAddress(interfaces.AtMapKey(slot).AtName("ipv6"), fields(config)["ipv6"])
 	}
+	d.checkHardware()
 	d.checkDescription()
 	d.checkWait()
 	d.checkRemovals()
@@ -42,13 +43,6 @@ func (d *draft) elements(name string) func(yield func(string, map[string]attr.Va
 }
 
 func (d *draft) checkDisk(at path.Path, slot string, disk map[string]attr.Value) {
-	bus := strings.TrimRight(slot, "0123456789")
-	if isTrue(disk["ssd"]) && bus == "virtio" {
-		d.diags.AddAttributeError(at.AtName("ssd"), "A virtio disk cannot be an SSD", "PVE knows ssd for scsi, sata and ide disks only.")
-	}
-	if isTrue(disk["iothread"]) && bus != "virtio" && bus != "scsi" {
-		d.diags.AddAttributeError(at.AtName("iothread"), "A "+bus+" disk has no thread of its own", "PVE knows iothread for scsi and virtio disks only.")
-	}
 	if d.creates() || isNull(d.state.values["devices"]) {
 		return // Nothing was seen of the guest yet.
 	}
@@ -62,10 +56,6 @@ func (d *draft) checkDisk(at path.Path, slot string, disk map[string]attr.Value)
 		return
 	case real.Size != nil:
 		d.checkGrowth(at, slot, disk["size_gib"], *real.Size, "is")
-	}
-	if storage := disk["storage"]; isKnown(storage) && textOf(storage) != real.Storage() && len(d.replace) == 0 {
-		d.diags.AddAttributeError(at.AtName("storage"), slot+" is not moved to another storage",
-			fmt.Sprintf("The disk is on %q, configured is %q. Move it in Proxmox VE, or configure the storage that it is on.", real.Storage(), textOf(storage)))
 	}
 }
 

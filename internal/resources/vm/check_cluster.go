@@ -214,14 +214,6 @@ func (c *checker) checkTemplateDisk(template *proxmox.GuestConfig, slot string, 
 	if real.Size != nil {
 		d.checkGrowth(here, slot, disk["size_gib"], *real.Size, "of the template is")
 	}
-	target := d.plan.values["storage"]
-	if !isKnown(target) {
-		target = types.StringValue(real.Storage())
-	}
-	if storage := disk["storage"]; isKnown(storage) && !storage.Equal(target) {
-		d.diags.AddAttributeError(here.AtName("storage"), fmt.Sprintf("%s is cloned to storage %q", slot, textOf(target)),
-			"It is a disk of the template, and all of those are cloned to one storage: the VM's storage, else each to its own. Set the VM's storage instead.")
-	}
 }
 
 // checkElsewhere checks a clone to another node than the template's, for which

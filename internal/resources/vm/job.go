@@ -230,8 +230,9 @@ func (j *job) configure(ctx context.Context) error {
 		}
 		j.own = own
 	}
-	j.note(j.own.Config())
-	growths, err := j.growths(j.own.Config())
+	config := j.own.Config()
+	j.note(config)
+	growths, err := j.growths(config)
 	if err != nil {
 		return err
 	}
@@ -239,6 +240,9 @@ func (j *job) configure(ctx context.Context) error {
 		if _, err := j.client.Grow(ctx, j.guest, j.spend(), growth.slot, growth.size, progress(ctx)); err != nil {
 			return fmt.Errorf("grow %s: %w", growth.slot, err)
 		}
+	}
+	if err := j.moveVolumes(ctx, config); err != nil {
+		return err
 	}
 	before, err := j.client.Configure(ctx, j.guest, j.spend(), j.update)
 	if before != nil {

@@ -3,7 +3,6 @@ package vm
 import (
 	"encoding/base64"
 	"slices"
-	"strings"
 
 	"terraform-provider-proxmox/internal/proxmox"
 )
@@ -21,19 +20,12 @@ func (bootOrder) drop(string) (string, error) { return "", nil }
 // name where a storage knows several, and takes it when a volume is made.
 type diskFormat struct{}
 
-var formatEndings = []string{"qcow2", "vmdk", "raw"}
-
 func (diskFormat) get(value string) (string, bool) {
 	disk, err := proxmox.ParseDisk(value)
 	if err != nil || disk.Storage() == "" {
 		return "", false
 	}
-	for _, ending := range formatEndings {
-		if strings.HasSuffix(disk.Volume, "."+ending) {
-			return ending, true
-		}
-	}
-	return "raw", true
+	return disk.VolumeFormat(), true
 }
 
 func (diskFormat) put(value, _ string) (string, error) { return value, nil }

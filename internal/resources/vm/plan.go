@@ -191,7 +191,7 @@ func (d *draft) planReported() {
 	if guest {
 		d.plan.setUnknown("reboot_required")
 	}
-	if d.differs("disks", "network", "cloud_init") {
+	if d.differs(deviceGroups()...) {
 		d.plan.setUnknown("devices")
 	}
 	if d.macsChange() {
@@ -235,29 +235,13 @@ func (d *draft) macsChange() bool {
 	})
 }
 
-// liveAttributes take effect in a running guest whatever its hotplug setting.
-var liveAttributes = []string{"name", "description", "tags", "on_boot", "stop", "wait_for", "on_wait_timeout", "reboot", "power", "timeouts"}
-
 // restarts reports whether the update may restart the guest, which is only the
 // case where the plan says so.
 func restarts(plan, state document) bool {
 	if plan.text("reboot") != rebootAuto || state.text("status") != powerRunning || !state.provisioned() || plan.text("power") == powerStopped {
 		return false
 	}
-	return len(state.list("reboot_required")) > 0 || len(restartingAttributes(plan, state)) > 0
-}
-
-// restartingAttributes names what changes and may wait for a restart, sorted.
-func restartingAttributes(plan, state document) []string {
-	var names []string
-	settings := table.objectType().AttrTypes
-	for name := range settings {
-		if !slices.Contains(liveAttributes, name) && !plan.values[name].Equal(state.values[name]) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
+	return len(state.list("reboot_required")) > 0 || len(waiting(plan, state)) > 0
 }
 
 func (d *draft) planRestart(changed bool) {
@@ -267,7 +251,7 @@ func (d *draft) planRestart(changed bool) {
 	d.plan.setUnknown("reboot_required")
 	why := "waiting: " + strings.Join(d.state.list("reboot_required"), ", ")
 	if changed {
-		why = "changing: " + strings.Join(restartingAttributes(d.plan, d.state), ", ")
+		why = "changing: " + strings.Join(waiting(d.plan, d.state), ", ")
 	}
 	d.diags.AddAttributeWarning(at("reboot"), fmt.Sprintf("VM %d may be restarted", d.state.integer("vmid")),
 		fmt.Sprintf("The VM runs, and reboot is %q: it is restarted if Proxmox VE cannot apply the change to the running VM (%s).", rebootAuto, why))

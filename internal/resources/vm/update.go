@@ -1,7 +1,6 @@
 package vm
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -94,8 +93,19 @@ func (j *job) newDevice(config *proxmox.GuestConfig, g *group, slot string, plan
 		return j.newDisk(config, slot, planned)
 	case networkGroup:
 		return j.newNIC(slot, planned)
+	case serialGroup:
+		return newSerial(planned), nil
+	case efiGroup, tpmGroup:
+		return j.newVolume(config, slot, planned)
 	}
 	return "", nil
+}
+
+func newSerial(planned map[string]attr.Value) string {
+	if device := textOf(planned["device"]); device != "" {
+		return device
+	}
+	return "socket"
 }
 
 // newDisk asks for a new volume: PVE takes "storage:size" with the size in GiB.
@@ -111,7 +121,11 @@ func (j *job) newDisk(config *proxmox.GuestConfig, slot string, planned map[stri
 	if storage == "" {
 		return "", fmt.Errorf("the new disk %s needs a storage", slot)
 	}
-	return storage + ":" + strconv.FormatFloat(size.ValueFloat64(), 'f', -1, 64), nil
+	disk := storage + ":" + strconv.FormatFloat(size.ValueFloat64(), 'f', -1, 64)
+	if format := textOf(planned["format"]); format != "" {
+		disk += ",format=" + format
+	}
+	return disk, nil
 }
 
 func (j *job) newNIC(slot string, planned map[string]attr.Value) (string, error) {
@@ -194,39 +208,4 @@ func isSame(a, b attr.Value) bool {
 		return isNull(a) == isNull(b)
 	}
 	return a.Equal(b)
-}
-
-// destroyedSlots are the disks that are no longer configured and whose volume
-// is to go with them.
-func (j *job) destroyedSlots() []string {
-	kept := entries(j.config.values["disks"])
-	held := entries(j.state.values["disks"])
-	var slots []string
-	for _, slot := range j.applied.slots(at("disks")) {
-		_, configured := kept[slot]
-		if !configured && textOf(fields(held[slot])["on_removal"]) == removalDestroy {
-			slots = append(slots, slot)
-		}
-	}
-	return slots
-}
-
-// destroyVolumes removes disks with their volumes. It is a call of its own: the
-// parameter that removes volumes would hold for every deleted key.
-func (j *job) destroyVolumes(ctx context.Context) error {
-	slots := j.destroyedSlots()
-	if len(slots) == 0 {
-		return nil
-	}
-	_, err := j.client.Configure(ctx, j.guest, nil, func(config *proxmox.GuestConfig) (proxmox.ConfigUpdate, error) {
-		disks := config.Disks()
-		update := proxmox.ConfigUpdate{Force: true}
-		for _, slot := range slots {
-			if _, exists := disks[slot]; exists {
-				update.Delete = append(update.Delete, slot)
-			}
-		}
-		return update, nil
-	})
-	return err
 }

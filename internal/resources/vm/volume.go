@@ -1,0 +1,131 @@
+package vm
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"terraform-provider-proxmox/internal/proxmox"
+)
+
+// volume is a device that is configured and has a volume: a disk, the EFI
+// variables or the TPM's state.
+type volume struct {
+	slot            string
+	config, planned map[string]attr.Value
+}
+
+// volumes are the configured ones, in order of their slots.
+func (j *job) volumes() []volume {
+	var all []volume
+	planned := entries(j.plan.values[disksGroup.name])
+	for slot, config := range entries(j.config.values[disksGroup.name]) {
+		all = append(all, volume{slot, fields(config), fields(planned[slot])})
+	}
+	for _, g := range volumeGroups {
+		if config := j.config.values[g.name]; !isNull(config) {
+			all = append(all, volume{g.device, fields(config), fields(j.plan.values[g.name])})
+		}
+	}
+	slices.SortFunc(all, func(a, b volume) int {
+		if a.slot < b.slot {
+			return -1
+		}
+		return 1
+	})
+	return all
+}
+
+// volumeGroups are the devices beside the disks that have a volume.
+var volumeGroups = []*group{efiGroup, tpmGroup}
+
+// move is a volume that is to be on another storage, or in another format; what
+// is empty stays as it is.
+type move struct{ slot, storage, format string }
+
+// moves finds the volumes that are elsewhere than configured.
+func (j *job) moves(config *proxmox.GuestConfig) []move {
+	real := wanted(config)
+	var moves []move
+	for _, v := range j.volumes() {
+		disk, err := proxmox.ParseDisk(real[v.slot])
+		if err != nil || disk.Storage() == "" {
+			continue
+		}
+		m := move{slot: v.slot}
+		if !isNull(v.config["storage"]) && textOf(v.planned["storage"]) != disk.Storage() {
+			m.storage = textOf(v.planned["storage"])
+		}
+		if !isNull(v.config["format"]) && textOf(v.planned["format"]) != disk.VolumeFormat() {
+			m.format = textOf(v.planned["format"])
+		}
+		if m.storage != "" || m.format != "" {
+			moves = append(moves, m)
+		}
+	}
+	return moves
+}
+
+// moveVolumes brings volumes to the storages that are configured.
+func (j *job) moveVolumes(ctx context.Context, config *proxmox.GuestConfig) error {
+	for _, m := range j.moves(config) {
+		if _, err := j.client.Move(ctx, j.guest, j.spend(), m.slot, m.storage, m.format, progress(ctx)); err != nil {
+			return fmt.Errorf("move %s: %w", m.slot, err)
+		}
+	}
+	return nil
+}
+
+// newVolume asks for the volume of a device whose size is PVE's.
+func (j *job) newVolume(config *proxmox.GuestConfig, slot string, planned map[string]attr.Value) (string, error) {
+	storage := textOf(planned["storage"])
+	if storage == "" {
+		storage = j.storage(config)
+	}
+	if storage == "" {
+		return "", fmt.Errorf("the new volume %s needs a storage", slot)
+	}
+	return storage + ":1", nil
+}
+
+// destroyedSlots are the devices that are no longer configured and whose volume
+// is to go with them.
+func (j *job) destroyedSlots() []string {
+	kept := entries(j.config.values[disksGroup.name])
+	held := entries(j.state.values[disksGroup.name])
+	var slots []string
+	for _, slot := range j.applied.slots(at(disksGroup.name)) {
+		_, configured := kept[slot]
+		if !configured && textOf(fields(held[slot])["on_removal"]) == removalDestroy {
+			slots = append(slots, slot)
+		}
+	}
+	for _, g := range volumeGroups {
+		if isNull(j.config.values[g.name]) && j.applied.has(path.Root(g.name)) && textOf(fields(j.state.values[g.name])["on_removal"]) == removalDestroy {
+			slots = append(slots, g.device)
+		}
+	}
+	return slots
+}
+
+// destroyVolumes removes disks with their volumes. It is a call of its own: the
+// parameter that removes volumes would hold for every deleted key.
+func (j *job) destroyVolumes(ctx context.Context) error {
+	slots := j.destroyedSlots()
+	if len(slots) == 0 {
+		return nil
+	}
+	_, err := j.client.Configure(ctx, j.guest, nil, func(config *proxmox.GuestConfig) (proxmox.ConfigUpdate, error) {
+		update := proxmox.ConfigUpdate{Force: true}
+		for _, slot := range slots {
+			if config.Wanted(slot) != "" {
+				update.Delete = append(update.Delete, slot)
+			}
+		}
+		return update, nil
+	})
+	return err
+}
