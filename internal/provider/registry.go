@@ -6,9 +6,11 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
+	"terraform-provider-proxmox/internal/datasources/firewalllog"
 	"terraform-provider-proxmox/internal/datasources/node"
 	"terraform-provider-proxmox/internal/datasources/storage"
 	"terraform-provider-proxmox/internal/datasources/template"
+	"terraform-provider-proxmox/internal/resources/firewall"
 	"terraform-provider-proxmox/internal/resources/seediso"
 	"terraform-provider-proxmox/internal/resources/vm"
 )
@@ -16,6 +18,7 @@ import (
 // Resources lists the constructors of the resources.
 func (p *proxmoxProvider) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{
+		firewall.New,
 		seediso.New,
 		vm.New,
 	}
@@ -24,6 +27,7 @@ func (p *proxmoxProvider) Resources(context.Context) []func() resource.Resource 
 // DataSources lists the constructors of the data sources.
 func (p *proxmoxProvider) DataSources(context.Context) []func() datasource.DataSource {
 	return []func() datasource.DataSource{
+		firewalllog.NewDataSource,
 		node.NewDataSource,
 		node.NewListDataSource,
 		storage.NewDataSource,

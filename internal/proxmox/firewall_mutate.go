@@ -79,8 +79,29 @@ func (g *Gate) Marked(ctx context.Context, kind Kind, vmid int) (Guest, error) {
 	}
 	return Guest{
 		Kind: kind, VMID: vmid, Node: s.node, UID: marker.UID,
-		SMBIOSUUID: s.config.SMBIOSUUID(), CTime: s.config.CTime(),
+		SMBIOSUUID: s.config.SMBIOSUUID(), CTime: s.config.CTime(), MACs: s.config.MACs(),
 	}, nil
+}
+
+// UnfilteredNICs are the slots of the network devices whose firewall flag is off,
+// sorted: no rule concerns what passes them.
+func (c *GuestConfig) UnfilteredNICs() []string {
+	var slots []string
+	for slot, value := range c.Current {
+		if !nicSlot.MatchString(slot) {
+			continue
+		}
+		props, err := ParseProps(value)
+		if err != nil {
+			continue
+		}
+		flag, _ := props.Get("firewall")
+		if on, _ := parseBool(flag); !on {
+			slots = append(slots, slot)
+		}
+	}
+	slices.Sort(slots)
+	return slots
 }
 
 // change makes one call that spends a permission. It is not repeated once it may
@@ -161,9 +182,9 @@ func (s *FirewallService) CreateSet(ctx context.Context, p FirewallPermission, s
 	return s.change(ctx, p, scope, http.MethodPost, []string{"ipset"}, url.Values{"name": {name}})
 }
 
-// DeleteSet removes an empty IP set.
+// DeleteSet removes an IP set with its members.
 func (s *FirewallService) DeleteSet(ctx context.Context, p FirewallPermission, scope FirewallScope, name string) error {
-	return s.change(ctx, p, scope, http.MethodDelete, []string{"ipset", name}, nil)
+	return s.change(ctx, p, scope, http.MethodDelete, []string{"ipset", name}, url.Values{"force": {formatBool(true)}})
 }
 
 // AddMember adds to an IP set. PVE takes no digest.
