@@ -11,6 +11,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"math/big"
 	"net"
 	"net/http"
@@ -58,7 +60,7 @@ func withCertificate(t *testing.T, c tls.Certificate) (pve *recordedPVE, resumed
 		}
 		_, _ = fmt.Fprintf(w, `{"data":%s}`, versionData)
 	}))
-	server.Config.ErrorLog = nil
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // Refused handshakes are the point.
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{c}, MinVersion: tls.VersionTLS12}
 	server.StartTLS()
 	t.Cleanup(server.Close)
