@@ -168,7 +168,8 @@ func (f *flight[T]) do(ctx context.Context, fetch func(context.Context) (T, erro
 	if call == nil {
 		call = &flightCall[T]{done: make(chan struct{})}
 		f.next = call
-		// Whoever came first may leave first: the others still need the answer.
+		// Whoever came first may leave first: the others still need the answer, and
+		// those who come later wait for it to end.
 		go f.run(context.WithoutCancel(ctx), call, fetch)
 	}
 	f.mu.Unlock()
@@ -188,6 +189,8 @@ func (f *flight[T]) run(ctx context.Context, call *flightCall[T], fetch func(con
 	f.mu.Lock()
 	f.next = nil
 	f.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, viewTimeout)
+	defer cancel()
 	call.value, call.err = fetch(ctx)
 	close(call.done)
 }

@@ -223,3 +223,17 @@ func TestParallelCreations(t *testing.T) {
 		t.Errorf("calls %v for %d creations", p.calls, count)
 	}
 }
+
+// TestFlightEnds holds that a call which nobody answers does not keep those who
+// come later for ever: it outlives the deadline of whoever made it.
+func TestFlightEnds(t *testing.T) {
+	t.Parallel()
+	var f flight[bool]
+	bounded, err := f.do(t.Context(), func(ctx context.Context) (bool, error) {
+		_, bounded := ctx.Deadline()
+		return bounded, nil
+	})
+	if err != nil || !bounded {
+		t.Errorf("the shared call has no deadline of its own (%v)", err)
+	}
+}
