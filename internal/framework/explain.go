@@ -119,7 +119,7 @@ func refused(err error) (explanation, bool) {
 	if !known {
 		return explanation{
 			cause:  "the API token may not do it",
-			remedy: "What only root may do is refused to every API token, even to one of root's.\n\n" + separation,
+			remedy: "What only root may do is refused to every API token, even to one of root's.\n\n" + Separation,
 		}, true
 	}
 	return explanation{
@@ -148,7 +148,7 @@ func grant(where string, privileges []string) string {
 	if slices.Contains(privileges, "VM.Audit") {
 		text.WriteString("Rights that come from a pool end when the guest leaves the pool.\n\n")
 	}
-	return text.String() + separation
+	return text.String() + Separation
 }
 
 // answered repeats the bare answer of PVE.
@@ -160,8 +160,8 @@ func answered(err error) string {
 	return fmt.Sprintf("%s %s was answered with %d %s", answer.Method, answer.Path, answer.Status, sentence(answer.Reason))
 }
 
-// separation is what surprises most about tokens.
-const separation = "A token with privilege separation has no rights of its own user: it holds only what is granted to the token itself, " +
+// Separation is what surprises most about tokens, in a sentence.
+const Separation = "A token with privilege separation has no rights of its own user: it holds only what is granted to the token itself, " +
 	"and never more than the user holds too."
 
 // conflict explains what somebody else did or is doing.

@@ -24,7 +24,7 @@ func AddLacks(diags *diag.Diagnostics, action string, held proxmox.Permissions, 
 	}
 	if held.Empty() {
 		diags.AddError("Cannot "+action+": the API token holds no privileges at all",
-			"It is accepted, but nothing is granted to it.\n\n"+separation+"\n\n"+
+			"It is accepted, but nothing is granted to it.\n\n"+Separation+"\n\n"+
 				"Grant roles to the token itself (`pveum acl modify <path> --tokens '<user>@<realm>!<name>' --roles <role>`) as well as to its user, "+
 				"or make a token without privilege separation (`pveum user token modify <user>@<realm> <name> --privsep 0`), which holds what its user holds.\n\n"+
 				"What is needed:\n"+strings.Join(lines, "\n"))
@@ -32,6 +32,6 @@ func AddLacks(diags *diag.Diagnostics, action string, held proxmox.Permissions, 
 	}
 	diags.AddError(fmt.Sprintf("Cannot %s: the API token lacks %s", action, plural(len(lines), "a privilege", "privileges")),
 		"These are missing:\n"+strings.Join(lines, "\n")+"\n\n"+
-			"A place in braces stands for any object of that kind; what is granted on a pool holds for its guests.\n\n"+separation)
+			"A place in braces stands for any object of that kind; what is granted on a pool holds for its guests.\n\n"+Separation)
 	return true
 }

@@ -10,6 +10,7 @@ import (
 	"terraform-provider-proxmox/internal/datasources/node"
 	"terraform-provider-proxmox/internal/datasources/storage"
 	"terraform-provider-proxmox/internal/datasources/template"
+	"terraform-provider-proxmox/internal/resources/connection"
 	"terraform-provider-proxmox/internal/resources/firewall"
 	"terraform-provider-proxmox/internal/resources/seediso"
 	"terraform-provider-proxmox/internal/resources/vm"
@@ -18,6 +19,7 @@ import (
 // Resources lists the constructors of the resources.
 func (p *proxmoxProvider) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{
+		connection.New,
 		firewall.New,
 		seediso.New,
 		vm.New,

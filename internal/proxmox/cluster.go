@@ -91,9 +91,9 @@ func (s ClusterStatus) Identity() string {
 	return ""
 }
 
-// is reports whether the cluster is the one of that identity. A node that was
+// Is reports whether the cluster is the one of that identity. A node that was
 // alone and then joined a cluster is still itself.
-func (s ClusterStatus) is(identity string) bool {
+func (s ClusterStatus) Is(identity string) bool {
 	if s.Identity() == identity {
 		return true
 	}
@@ -226,7 +226,7 @@ func (c *Client) checkIdentity(ctx context.Context, chain http.RoundTripper, hos
 	if err := json.Unmarshal(answer.Data, &status); err != nil {
 		return fmt.Errorf("cannot tell which cluster %s belongs to: %w", host, err)
 	}
-	if !status.is(want) {
+	if !status.Is(want) {
 		return &ClusterMismatchError{Endpoint: host, Want: want, Got: status.Identity()}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"strings"
+	"time"
 )
 
 // NodeService reads nodes.
@@ -88,6 +89,18 @@ func (s *NodeService) Status(ctx context.Context, node string) (NodeStatus, erro
 // Version reads the version of one node; it needs no privilege.
 func (s *NodeService) Version(ctx context.Context, node string) (Version, error) {
 	return s.c.version(ctx, at("nodes", node, "version"))
+}
+
+// Time reads a node's clock, to the second; it needs Sys.Audit on the node.
+func (s *NodeService) Time(ctx context.Context, node string) (time.Time, error) {
+	var answer struct {
+		// Time is in seconds since 1970, UTC.
+		Time Int `json:"time"`
+	}
+	if err := s.c.get(ctx, at("nodes", node, "time"), nil, &answer); err != nil {
+		return time.Time{}, err
+	}
+	return time.Unix(int64(answer.Time), 0), nil
 }
 
 // Network lists a node's interfaces.

@@ -1,0 +1,1 @@
+terraform import proxmox_connection.dc1 dc1
