@@ -118,7 +118,7 @@ func (s *StorageService) VolumeUsers(ctx context.Context, node string, shared bo
 		case err != nil:
 			return nil, fmt.Errorf("finding out who uses %s: %w", volid, err)
 		}
-		if slot := config.slotOf(volid); slot != "" {
+		if slot := config.SlotOf(volid); slot != "" {
 			marker, _ := config.Marker()
 			users = append(users, VolumeUser{
 				VMID: guest.VMID, Name: guest.Name, Node: guest.Node, Slot: slot, UID: marker.UID, Running: guest.Status == "running",
@@ -129,8 +129,8 @@ func (s *StorageService) VolumeUsers(ctx context.Context, node string, shared bo
 	return users, nil
 }
 
-// slotOf is the drive that holds a volume, in force or pending; "" for none.
-func (c *GuestConfig) slotOf(volid string) string {
+// SlotOf is the drive that holds a volume, in force or pending; "" for none.
+func (c *GuestConfig) SlotOf(volid string) string {
 	for _, values := range []map[string]string{c.Current, c.Pending} {
 		for _, key := range slices.Sorted(maps.Keys(values)) {
 			if !diskSlot.MatchString(key) {

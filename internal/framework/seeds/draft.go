@@ -46,7 +46,7 @@ func (d Draft) Plan(ctx context.Context) (Model, error) {
 	}
 	switch {
 	case !d.Config.InstanceID.IsNull():
-	case digest == "" || !stays && d.Config.usesSecrets():
+	case digest == "" || !stays && d.Config.UsesSecrets():
 		// Write-only parts may be others at apply.
 		planned.InstanceID = types.StringUnknown()
 	default:
@@ -96,7 +96,8 @@ func (m *Model) forget() {
 	m.VolumeID, m.SHA256, m.Size = types.StringUnknown(), types.StringUnknown(), types.Int64Unknown()
 }
 
-func (m Model) usesSecrets() bool { return !m.UserDataWO.IsNull() || !m.VendorDataWO.IsNull() }
+// UsesSecrets reports whether a configuration has write-only parts.
+func (m Model) UsesSecrets() bool { return !m.UserDataWO.IsNull() || !m.VendorDataWO.IsNull() }
 
 func optional(text string) types.String {
 	if text == "" {

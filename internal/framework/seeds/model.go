@@ -63,10 +63,15 @@ func (m Model) Known(ctx context.Context) bool {
 // a state can tell: of write-only parts it knows the versions.
 func (m Model) SameInputs(other Model) bool {
 	pairs := [][2]attr.Value{
-		{m.UserData, other.UserData}, {m.UserDataWOVersion, other.UserDataWOVersion},
-		{m.VendorData, other.VendorData}, {m.VendorDataWOVersion, other.VendorDataWOVersion},
-		{m.MetaData, other.MetaData}, {m.HostName, other.HostName}, {m.NetworkConfig, other.NetworkConfig},
-		{m.Interfaces, other.Interfaces}, {m.DNS, other.DNS},
+		{m.UserData, other.UserData},
+		{m.UserDataWOVersion, other.UserDataWOVersion},
+		{m.VendorData, other.VendorData},
+		{m.VendorDataWOVersion, other.VendorDataWOVersion},
+		{m.MetaData, other.MetaData},
+		{m.HostName, other.HostName},
+		{m.NetworkConfig, other.NetworkConfig},
+		{m.Interfaces, other.Interfaces},
+		{m.DNS, other.DNS},
 	}
 	return !slices.ContainsFunc(pairs, func(pair [2]attr.Value) bool { return !pair[0].Equal(pair[1]) })
 }
@@ -152,4 +157,17 @@ func attributes(value attr.Value) map[string]attr.Value {
 func text(value attr.Value) string {
 	text, _ := value.(types.String)
 	return text.ValueString()
+}
+
+// NullModel is a seed of which nothing is known, with the types that an object
+// of the attributes has.
+func NullModel(attributes map[string]attr.Type) Model {
+	m := Model{Interfaces: types.MapNull(types.StringType)}
+	if typ, ok := attributes["interfaces"].(types.MapType); ok {
+		m.Interfaces = types.MapNull(typ.ElemType)
+	}
+	if typ, ok := attributes["dns"].(types.ObjectType); ok {
+		m.DNS = types.ObjectNull(typ.AttrTypes)
+	}
+	return m
 }

@@ -24,6 +24,7 @@ func (d *draft) checkSettings() {
 		d.checkAddress(interfaces.AtMapKey(slot).AtName("ipv6"), fields(config)["ipv6"])
 	}
 	d.checkHardware()
+	d.checkDrives()
 	d.checkDescription()
 	d.checkWait()
 	d.checkRemovals()

@@ -48,6 +48,8 @@ func (r *Resource) check(ctx context.Context, d *draft) {
 	}
 	c.checkStorages(ctx)
 	c.checkBridges(ctx)
+	c.checkImages(ctx)
+	c.checkSeed(ctx)
 }
 
 // checker checks one plan against the cluster.
@@ -126,6 +128,7 @@ func (c *checker) checkTemplate(ctx context.Context) {
 		d.plan.values["node"] = types.StringValue(template.Node)
 	}
 	c.checkBootDisk(template)
+	c.checkTemplateDrives(template)
 	for slot, disk := range d.elements("disks") {
 		c.checkTemplateDisk(template, slot, disk)
 	}

@@ -36,6 +36,7 @@ type job struct {
 	running *bool
 	// found are the addresses, where they were asked for before the end.
 	found *found
+	seed  seedWork
 	// configured is set once the configuration was written.
 	configured bool
 }
@@ -232,6 +233,9 @@ func (j *job) configure(ctx context.Context) error {
 	}
 	config := j.own.Config()
 	j.note(config)
+	if err := j.placeSeed(ctx, config); err != nil {
+		return err
+	}
 	growths, err := j.growths(config)
 	if err != nil {
 		return err

@@ -32,10 +32,11 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	}
 	d.imported, _ = framework.GetPrivate[bool](ctx, req.Private, privateImported, &resp.Diagnostics)
 	standing, _ := framework.GetPrivate[string](ctx, req.Private, privateStanding, &resp.Diagnostics)
+	d.seed = loadSeedNote(ctx, req.Private, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	d.make()
+	d.make(ctx)
 	resp.RequiresReplace = append(resp.RequiresReplace, d.replace...)
 	if d.changes() {
 		if standing == proxmox.Damaged.String() {
@@ -65,6 +66,7 @@ type draft struct {
 	imported bool
 	defaults framework.Defaults
 	replace  path.Paths
+	seed     seedNote
 	diags    *diag.Diagnostics
 }
 
@@ -77,7 +79,7 @@ func (d *draft) changes() bool { return d.creates() || !d.plan.equal(d.state) }
 func (d *draft) unfinished() bool { return d.state.exists() && !d.state.provisioned() }
 
 // make fills the plan.
-func (d *draft) make() {
+func (d *draft) make(ctx context.Context) {
 	d.plan = d.state.clone()
 	if d.creates() {
 		d.plan.values = maps.Clone(d.plan.unknowns)
@@ -86,6 +88,7 @@ func (d *draft) make() {
 	d.planPlace()
 	d.planPower()
 	d.planTable(d.imported)
+	d.planSeed(ctx)
 	if d.onlyImported() {
 		return
 	}

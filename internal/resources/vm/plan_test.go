@@ -44,7 +44,7 @@ func drafted(t *testing.T, config, state o, change func(*draft)) (*draft, diag.D
 	if change != nil {
 		change(d)
 	}
-	d.make()
+	d.make(t.Context())
 	if d.changes() {
 		d.checkSettings()
 	}

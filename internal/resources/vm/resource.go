@@ -91,6 +91,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 		config: load(ctx, req.Config, &resp.Diagnostics), plan: load(ctx, req.Plan, &resp.Diagnostics),
 		state: load(ctx, req.State, &resp.Diagnostics), applied: loadApplied(ctx, req.Private, &resp.Diagnostics),
 		client: client, defaults: r.defaults(), diags: &resp.Diagnostics,
+		seed: seedWork{note: loadSeedNote(ctx, req.Private, &resp.Diagnostics)},
 	}
 	timeout, problems := j.plan.timeouts().Update(ctx, r.Data.Timeouts.Update)
 	resp.Diagnostics.Append(problems...)
@@ -105,6 +106,9 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 		work = j.resume
 	}
 	provisioned := j.within(ctx, timeout, "update "+describe(j.state), work)
+	if provisioned {
+		j.dropSeeds(ctx)
+	}
 	if resp.Diagnostics.HasError() {
 		j.savePrivate(ctx, resp.Private)
 		return
@@ -139,6 +143,7 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 		resp.Diagnostics.AddWarning(describe(state)+" was gone already", destroyed.Stranger.Error())
 	}
 	warn(&resp.Diagnostics, describe(state)+" was destroyed with warnings", destroyed.Warnings)
+	deleteSeeds(ctx, client, state, loadSeedNote(ctx, req.Private, &resp.Diagnostics), &resp.Diagnostics)
 }
 
 // guestOf is what state knows of the guest.

@@ -26,6 +26,7 @@ func (r *Resource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *r
 	attributes := table.attributes()
 	maps.Copy(attributes, placeAttributes())
 	maps.Copy(attributes, reportedAttributes())
+	attributes["seed"] = seedAttribute()
 	attributes[effectiveGroup.name] = effectiveGroup.computedAttribute()
 	attributes["timeouts"] = timeouts.Attributes(ctx, timeouts.Opts{Create: true, Read: true, Update: true, Delete: true})
 	resp.Schema = schema.Schema{

@@ -161,7 +161,7 @@ var table = &group{
 	groups: []*group{
 		cpuGroup, memoryGroup, numaGroup, agentGroup, stopGroup, startupGroup, migrationGroup,
 		machineGroup, smbiosGroup, efiGroup, tpmGroup, vgaGroup, audioGroup, rngGroup, watchdogGroup,
-		disksGroup, networkGroup, serialGroup, usbGroup, pciGroup, virtiofsGroup, cloudInitGroup,
+		disksGroup, networkGroup, serialGroup, usbGroup, pciGroup, virtiofsGroup, cdromGroup, cloudInitGroup,
 	},
 }
 

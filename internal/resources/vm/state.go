@@ -36,6 +36,7 @@ func (j *job) save(ctx context.Context, provisioned bool, to *tfsdk.State, ident
 	state.values["uid"] = types.StringValue(j.guest.UID)
 	state.values["provisioned"] = types.BoolValue(provisioned)
 	settle(state, "node", j.guest.Node)
+	j.saveSeed(ctx, state)
 	settle(state, "status", j.status())
 	if j.latest != nil {
 		settle(state, "storage", j.storage(j.latest))
@@ -88,6 +89,7 @@ func (j *job) savePrivate(ctx context.Context, private framework.PrivateWriter) 
 	} else {
 		framework.SetPrivate(ctx, private, privateTask, j.task.String(), j.diags)
 	}
+	framework.SetPrivate(ctx, private, privateSeed, j.seed.note, j.diags)
 	saveBirth(ctx, private, j.guest.SMBIOSUUID, j.guest.CTime, j.diags)
 }
 
@@ -162,6 +164,7 @@ func (f refresh) into(ctx context.Context, resp *resource.ReadResponse) {
 		diags.AddWarning(describe(f.state)+" cannot be reached", problem.Error()+"\n\nIts last known state is kept.")
 	case proxmox.Stranger, proxmox.Gone:
 		diags.AddWarning(describe(f.state)+" is gone", problem.Error())
+		f.warnOfSeed(ctx, resp.Private, diags)
 		resp.State.RemoveResource(ctx)
 	default:
 		framework.AddError(diags, "read "+describe(f.state), problem)
@@ -195,6 +198,8 @@ func (f refresh) read(ctx context.Context, resp *resource.ReadResponse) {
 	}
 	found := findAddresses(ctx, f.client, f.look.Node, config, f.look.Status.Running())
 	state.values["network"] = found.into(state.values["network"])
+
+	f.readSeed(ctx, state, r.purpose == importing, resp.Private, diags)
 
 	framework.AddWarning(diags, "read all of "+describe(state), r.err())
 	state.save(ctx, &resp.State, diags)

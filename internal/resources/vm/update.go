@@ -73,6 +73,7 @@ func (j *job) update(config *proxmox.GuestConfig) (proxmox.ConfigUpdate, error) 
 		return proxmox.ConfigUpdate{}, err
 	}
 	j.addCloudInitDrive(config, w.now)
+	j.attachSeed(real, w.now)
 	for _, slot := range j.destroyedSlots() {
 		w.now[slot] = real[slot] // Removed with its volume afterwards.
 	}
@@ -132,6 +133,9 @@ func (j *job) newNIC(slot string, planned map[string]attr.Value) (string, error)
 	model := textOf(planned["model"])
 	if model == "" {
 		model = defaultModel
+	}
+	if mac := j.seed.macs[slot]; mac != "" {
+		model += "=" + mac
 	}
 	if bridge := textOf(planned["bridge"]); bridge != "" {
 		return model, nil

@@ -1,0 +1,91 @@
+package vm
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/seeds"
+	"terraform-provider-proxmox/internal/proxmox"
+)
+
+// readSeed looks whether the seed is in its drive and on the guest's node. One
+// that is not is made again by the next apply.
+func (f refresh) readSeed(ctx context.Context, state document, importing bool, private framework.PrivateReader, diags *diag.Diagnostics) {
+	values := wanted(f.look.Config)
+	held, ok := seedOf(ctx, state.values["seed"], diags)
+	if !ok && importing {
+		f.findSeed(ctx, state, values, diags)
+		return
+	}
+	volid := held.VolumeID.ValueString()
+	if !ok || volid == "" {
+		return
+	}
+	size, err := seeds.Size(ctx, f.client, f.look.Node, volid)
+	problem := ""
+	switch note := loadSeedNote(ctx, private, diags); {
+	case err != nil:
+		framework.AddWarning(diags, "look at the seed "+volid+"; its last known state is kept", err)
+	case size == 0 && note.Node != "" && note.Node != f.look.Node:
+		problem = fmt.Sprintf("The VM moved from %s to %s, away from its seed", note.Node, f.look.Node)
+	case size == 0:
+		problem = "The seed " + volid + " is gone"
+	case size != held.Size.ValueInt64():
+		problem = "The seed " + volid + " was changed by somebody else"
+	case mediumIn(values[held.Slot.ValueString()]) != volid:
+		problem = "The seed " + volid + " is not in its drive any more"
+	}
+	if problem == "" {
+		return
+	}
+	diags.AddWarning(problem, "The next apply puts it back.")
+	held.Lose()
+	state.values["seed"] = state.seedValue(ctx, held, diags)
+}
+
+// findSeed finds the seed of an imported guest. What is in it cannot be read,
+// but its name tells: an unchanged configuration uploads nothing.
+func (f refresh) findSeed(ctx context.Context, state document, values map[string]string, diags *diag.Diagnostics) {
+	for _, slot := range cdromSlots.found(values) {
+		name, ok := seeds.ParseName(mediumIn(values[slot]))
+		if !ok || name.UID != f.guest.UID {
+			continue
+		}
+		size, err := seeds.Size(ctx, f.client, f.look.Node, name.String())
+		if err != nil || size == 0 {
+			continue
+		}
+		found := seedModel{Model: seeds.NullModel(state.seedType()), Slot: types.StringValue(slot)}
+		found.Storage = types.StringValue(name.Storage)
+		found.Settle(name, "", size)
+		state.values["seed"] = state.seedValue(ctx, found, diags)
+		return
+	}
+}
+
+// deleteSeeds deletes the images of a guest that is gone. What is gone already
+// is a success.
+func deleteSeeds(ctx context.Context, client *proxmox.Client, state document, note seedNote, diags *diag.Diagnostics) {
+	j := &job{client: client, state: state, diags: diags, seed: seedWork{note: note}}
+	j.guest.Node = state.text("node")
+	j.abandonSeed(ctx)
+	for _, each := range j.seed.note.Outdated {
+		framework.AddError(diags, "delete the seed "+each.VolID+" of "+describe(state), client.Storage.Delete(ctx, each.Node, each.VolID))
+	}
+}
+
+// warnOfSeed names the image that a guest leaves behind which is gone without
+// this provider: with the state nobody knows of it any more.
+func (f refresh) warnOfSeed(ctx context.Context, private framework.PrivateReader, diags *diag.Diagnostics) {
+	held, ok := seedOf(ctx, f.state.values["seed"], diags)
+	if !ok || held.VolumeID.ValueString() == "" {
+		return
+	}
+	note := loadSeedNote(ctx, private, diags)
+	diags.AddWarning(describe(f.state)+" leaves its seed behind",
+		fmt.Sprintf("%s on node %s is not deleted with a VM that somebody else destroyed. Delete it in Proxmox VE.", held.VolumeID.ValueString(), note.Node))
+}

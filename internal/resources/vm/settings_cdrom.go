@@ -1,0 +1,152 @@
+package vm
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+
+	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/proxmox"
+)
+
+// emptyDrive is a CD-ROM drive without a medium.
+const emptyDrive = "none,media=cdrom"
+
+// noMedium is the volume of an empty drive.
+const noMedium = "none"
+
+var imageForm = regexp.MustCompile(`^(none|[A-Za-z][A-Za-z0-9._-]*:iso/[^/,]+\.(?i:iso|img))$`)
+
+// cdromGroup holds configured drives only: a seed's and the template's own are
+// not in it.
+var cdromGroup = &group{
+	name: "cdrom", slots: cdromSlots, optional: true,
+	doc: "CD-ROM drives with a medium, by slot (`ide2`, `sata0`, `scsi2` …). The medium is changed while the VM runs; a drive comes and goes with a restart. " +
+		"A drive that PVE made for cloud-init gives way to one configured in its slot.",
+	settings: []setting{{
+		name: "volume_id", source: required, place: medium{}, live: atOnce,
+		form: text{validators: []validator.String{stringvalidator.RegexMatches(imageForm, "is the volume id of an ISO image, such as local:iso/debian.iso, or none")}},
+		doc:  "The image, such as `local:iso/debian.iso` or the `volume_id` of a `proxmox_seed_iso`; `none` leaves the drive empty.",
+	}},
+}
+
+// cdromSlots are the drives that are not PVE's own for cloud-init.
+var cdromSlots = &slots{
+	accepts: framework.DiskSlot(),
+	key:     func(slot string) string { return slot },
+	real: func(key, value string) (string, bool) {
+		if !diskSlot.MatchString(key) {
+			return "", false
+		}
+		drive, err := proxmox.ParseDisk(value)
+		return key, err == nil && drive.IsCDROM() && !drive.IsCloudInit()
+	},
+}
+
+// medium is the volume in a CD-ROM drive.
+type medium struct{}
+
+func (medium) get(value string) (string, bool) {
+	drive, err := proxmox.ParseDisk(value)
+	return drive.Volume, err == nil && drive.Volume != ""
+}
+
+// put forgets the size, which is the old medium's.
+func (medium) put(_, text string) (string, error) { return text + ",media=cdrom", nil }
+
+func (medium) drop(string) (string, error) { return emptyDrive, nil }
+
+// checkDrives refuses drives in slots that are something else.
+func (d *draft) checkDrives() {
+	if slot := textOf(fields(d.config.values["seed"])["slot"]); !isNull(entries(d.config.values["cdrom"])[slot]) {
+		d.diags.AddAttributeError(at("seed").AtName("slot"), slot+" is both a drive and the seed's", "Take it out of cdrom, or give the seed another slot.")
+	}
+	for _, slot := range d.drives() {
+		if _, isDisk := entries(d.config.values["disks"])[slot]; isDisk {
+			d.diags.AddAttributeError(d.driveAt(slot), slot+" is a disk", "The slot is configured in disks, too. A drive needs another slot.")
+			continue
+		}
+		device := textOf(entries(d.state.values["devices"])[slot])
+		if device != "" && !strings.Contains(device, "media=cdrom") && len(d.replace) == 0 {
+			d.diags.AddAttributeError(d.driveAt(slot), slot+" is a disk", "The VM has "+slot+"="+device+". A drive needs another slot.")
+		}
+	}
+}
+
+// drives are the slots of configured drives, the seed's included, sorted.
+func (d *draft) drives() []string {
+	slots := slices.Collect(maps.Keys(entries(d.config.values["cdrom"])))
+	if slot := textOf(fields(d.config.values["seed"])["slot"]); slot != "" {
+		slots = append(slots, slot)
+	}
+	slices.Sort(slots)
+	return slots
+}
+
+func (d *draft) driveAt(slot string) path.Path {
+	if _, isDrive := entries(d.config.values["cdrom"])[slot]; isDrive {
+		return at("cdrom").AtMapKey(slot)
+	}
+	return at("seed").AtName("slot")
+}
+
+// checkTemplateDrives refuses drives in slots that are disks of the template.
+func (c *checker) checkTemplateDrives(template *proxmox.GuestConfig) {
+	disks := template.Disks()
+	for _, slot := range c.draft.drives() {
+		if _, isDisk := disks[slot]; isDisk {
+			c.draft.diags.AddAttributeError(c.draft.driveAt(slot), slot+" is a disk",
+				fmt.Sprintf("Template %d has %s=%s. A drive needs another slot.", template.VMID, slot, template.Get(slot)))
+		}
+	}
+}
+
+// checkImages checks that images which come into a drive are on the VM's node.
+func (c *checker) checkImages(ctx context.Context) {
+	d := c.draft
+	for slot, drive := range d.elements("cdrom") {
+		volume := drive["volume_id"]
+		held := fields(entries(d.state.values["cdrom"])[slot])["volume_id"]
+		if !isKnown(volume) || textOf(volume) == noMedium || volume.Equal(held) {
+			continue
+		}
+		c.checkImage(ctx, at("cdrom").AtMapKey(slot).AtName("volume_id"), textOf(volume))
+	}
+}
+
+func (c *checker) checkImage(ctx context.Context, here path.Path, volid string) {
+	storage, _, err := proxmox.SplitVolID(volid)
+	if err != nil {
+		framework.AddAttributeError(c.draft.diags, here, "use the image "+volid, err)
+		return
+	}
+	storages, err := c.client.View.Storages(ctx, c.node)
+	if err != nil {
+		c.explainNode(ctx, err)
+		return
+	}
+	found, ok := framework.FindStorage(storages, c.node, storage, "iso", here, c.draft.diags)
+	if !ok {
+		return
+	}
+	images, err := c.client.View.Images(ctx, c.node, storage)
+	if err != nil {
+		framework.AddAttributeError(c.draft.diags, here, fmt.Sprintf("list the images of storage %q on node %s", storage, c.node), err)
+		return
+	}
+	if slices.ContainsFunc(images, func(v proxmox.Volume) bool { return v.VolID == volid }) {
+		return
+	}
+	detail := "Upload it, or choose another."
+	if !found.Shared {
+		detail = fmt.Sprintf("Storage %q is not shared: an image has to be on the VM's own node. Put it on %s, or on a shared storage.", storage, c.node)
+	}
+	c.draft.diags.AddAttributeError(here, fmt.Sprintf("There is no image %s on node %s", volid, c.node), detail)
+}
