@@ -27,7 +27,14 @@ type Lab struct {
 func NewLab(t *testing.T, p provider.Provider, token string, block Object) *Lab {
 	t.Helper()
 
-	lab, err := pvelab.New(pvelab.Options{Speed: labSpeed})
+	return NewLabOf(t, pvelab.Options{Speed: labSpeed}, p, token, block)
+}
+
+// NewLabOf is [NewLab] with another lab than the default one.
+func NewLabOf(t *testing.T, options pvelab.Options, p provider.Provider, token string, block Object) *Lab {
+	t.Helper()
+
+	lab, err := pvelab.New(options)
 	must(t, err)
 	must(t, lab.Start())
 	t.Cleanup(func() { must(t, lab.Close()) })

@@ -112,6 +112,18 @@ func (d *draft) checkHardware() {
 	}
 	d.checkProcessors()
 	d.checkBalloon()
+	d.checkProtected()
+}
+
+// checkProtected refuses to take volumes from a VM that stays protected.
+func (d *draft) checkProtected() {
+	if d.creates() || !isTrue(d.state.values["protection"]) || !isTrue(d.plan.values["protection"]) {
+		return
+	}
+	for _, slot := range removedVolumes(d.applied, d.config) {
+		d.diags.AddAttributeError(at("protection"), "The VM is protected, so that "+slot+" cannot be removed",
+			"PVE neither detaches nor destroys disks of a protected VM. Set protection to false, or keep the disk.")
+	}
 }
 
 // checkBus refuses settings that PVE knows for other buses only.

@@ -248,7 +248,10 @@ func (j *job) configure(ctx context.Context) error {
 	if err := j.moveVolumes(ctx, config); err != nil {
 		return err
 	}
-	before, err := j.client.Configure(ctx, j.guest, j.spend(), j.update)
+	if err := j.destroyVolumes(ctx); err != nil {
+		return err
+	}
+	before, err := j.write(ctx)
 	if before != nil {
 		j.note(before)
 	}
@@ -256,7 +259,7 @@ func (j *job) configure(ctx context.Context) error {
 		return err
 	}
 	j.configured = true
-	return j.destroyVolumes(ctx)
+	return nil
 }
 
 // spend hands out the permission that is left, once.

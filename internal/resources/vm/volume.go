@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"terraform-provider-proxmox/internal/proxmox"
 )
@@ -94,31 +93,39 @@ func (j *job) newVolume(config *proxmox.GuestConfig, slot string, planned map[st
 // destroyedSlots are the devices that are no longer configured and whose volume
 // is to go with them.
 func (j *job) destroyedSlots() []string {
-	kept := entries(j.config.values[disksGroup.name])
 	held := entries(j.state.values[disksGroup.name])
-	var slots []string
-	for _, slot := range j.applied.slots(at(disksGroup.name)) {
-		_, configured := kept[slot]
-		if !configured && textOf(fields(held[slot])["on_removal"]) == removalDestroy {
-			slots = append(slots, slot)
+	return slices.DeleteFunc(removedVolumes(j.applied, j.config), func(slot string) bool {
+		state := held[slot]
+		for _, g := range volumeGroups {
+			if g.device == slot {
+				state = j.state.values[g.name]
+			}
 		}
-	}
-	for _, g := range volumeGroups {
-		if isNull(j.config.values[g.name]) && j.applied.has(path.Root(g.name)) && textOf(fields(j.state.values[g.name])["on_removal"]) == removalDestroy {
-			slots = append(slots, g.device)
-		}
-	}
-	return slots
+		return textOf(fields(state)["on_removal"]) != removalDestroy
+	})
 }
 
 // destroyVolumes removes disks with their volumes. It is a call of its own: the
-// parameter that removes volumes would hold for every deleted key.
+// parameter that removes volumes would hold for every deleted key. It comes
+// before the write of the rest, which may protect the VM, and after one that
+// takes its protection off.
 func (j *job) destroyVolumes(ctx context.Context) error {
+	if j.liftsProtection() {
+		if _, err := j.client.Configure(ctx, j.guest, j.spend(), func(config *proxmox.GuestConfig) (proxmox.ConfigUpdate, error) {
+			update := proxmox.ConfigUpdate{}
+			if config.Wanted("protection") != "" {
+				update.Delete = []string{"protection"}
+			}
+			return update, nil
+		}); err != nil {
+			return fmt.Errorf("take the protection off: %w", err)
+		}
+	}
 	slots := j.destroyedSlots()
 	if len(slots) == 0 {
 		return nil
 	}
-	_, err := j.client.Configure(ctx, j.guest, nil, func(config *proxmox.GuestConfig) (proxmox.ConfigUpdate, error) {
+	_, err := j.client.Configure(ctx, j.guest, j.spend(), func(config *proxmox.GuestConfig) (proxmox.ConfigUpdate, error) {
 		update := proxmox.ConfigUpdate{Force: true}
 		for _, slot := range slots {
 			if config.Wanted(slot) != "" {
@@ -129,3 +136,49 @@ func (j *job) destroyVolumes(ctx context.Context) error {
 	})
 	return err
 }
+
+// liftsProtection reports whether the change takes the VM's protection off and
+// volumes away: PVE looks at the protection before the change.
+func (j *job) liftsProtection() bool {
+	if !isTrue(j.state.values["protection"]) || isTrue(j.plan.values["protection"]) {
+		return false
+	}
+	return len(removedVolumes(j.applied, j.config)) > 0
+}
+
+// removedVolumes are the slots of volumes that were applied and are no longer
+// configured, the first one first.
+func removedVolumes(applied applied, config document) []string {
+	var slots []string
+	kept := entries(config.values[disksGroup.name])
+	for _, slot := range applied.slots(at(disksGroup.name)) {
+		if _, configured := kept[slot]; !configured {
+			slots = append(slots, slot)
+		}
+	}
+	for _, g := range volumeGroups {
+		if isNull(config.values[g.name]) && applied.has(at(g.name)) {
+			slots = append(slots, g.device)
+		}
+	}
+	return slots
+}
+
+// write writes the configuration. A node that does not know ciupgrade gets the
+// rest.
+func (j *job) write(ctx context.Context) (*proxmox.GuestConfig, error) {
+	before, err := j.client.Configure(ctx, j.guest, j.spend(), j.update)
+	if !slices.Contains(proxmox.UnknownParams(err), upgradeKey) {
+		return before, err
+	}
+	j.diags.AddAttributeWarning(at(cloudInitGroup.name).AtName("upgrade"), "The node does not know this setting",
+		"All else was written. Cloud-init decides by itself whether it upgrades packages, and this stays a difference until the node is upgraded.")
+	return j.client.Configure(ctx, j.guest, nil, func(config *proxmox.GuestConfig) (proxmox.ConfigUpdate, error) {
+		update, err := j.update(config)
+		delete(update.Set, upgradeKey)
+		return update, err
+	})
+}
+
+// upgradeKey is the configuration key of cloud_init.upgrade.
+const upgradeKey = "ciupgrade"

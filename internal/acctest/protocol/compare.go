@@ -1,0 +1,112 @@
+package protocol
+
+import (
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+)
+
+// propose is what the CLI proposes: the configuration, and the state's values
+// where it says nothing.
+func propose(t *testing.T, config, state tftypes.Value) tftypes.Value {
+	t.Helper()
+
+	switch {
+	case !config.IsKnown() || config.IsNull() && !isObject(config):
+		return config
+	case config.IsNull():
+		return state
+	case !isObject(config):
+		return config
+	}
+	given, held := members(t, config), members(t, state)
+	proposed := map[string]tftypes.Value{}
+	for name, each := range given {
+		before, known := held[name]
+		switch {
+		case each.IsKnown() && each.IsNull() && known:
+			proposed[name] = before
+		case known:
+			proposed[name] = propose(t, each, before)
+		default:
+			proposed[name] = each
+		}
+	}
+	return tftypes.NewValue(config.Type(), proposed)
+}
+
+// checkPlan holds a plan against its configuration: what is configured is
+// planned, or state's value that means the same; a configured map has the
+// configured keys and no others.
+func checkPlan(t *testing.T, at string, config, planned, state tftypes.Value) {
+	t.Helper()
+
+	switch {
+	case config.IsNull() || !config.IsKnown() || planned.Equal(config) || planned.Equal(state):
+		return
+	case !isObject(config) || planned.IsNull() || !planned.IsKnown():
+		t.Errorf("planned is %s = %s, configured %s", at, planned, config)
+		return
+	}
+	given, wanted, held := members(t, config), members(t, planned), members(t, state)
+	for name := range wanted {
+		if _, configured := given[name]; !configured {
+			t.Errorf("planned is %s.%s, which is not configured", at, name)
+		}
+	}
+	for name, each := range given {
+		after, exists := wanted[name]
+		if !exists {
+			t.Errorf("not planned is %s.%s", at, name)
+			continue
+		}
+		checkPlan(t, at+"."+name, each, after, held[name])
+	}
+}
+
+// checkApplied holds what was applied against the plan: what was known is so.
+func checkApplied(t *testing.T, at string, planned, applied tftypes.Value) {
+	t.Helper()
+
+	switch {
+	case !applied.IsFullyKnown():
+		t.Errorf("%s is not known after apply: %s", at, applied)
+	case !planned.IsKnown() || planned.Equal(applied):
+	case !isObject(planned) || planned.IsNull() || applied.IsNull():
+		t.Errorf("%s is %s after apply, planned was %s", at, applied, planned)
+	default:
+		wanted, got := members(t, planned), members(t, applied)
+		if len(wanted) != len(got) {
+			t.Errorf("%s has %d members after apply, planned were %d", at, len(got), len(wanted))
+		}
+		for name, each := range wanted {
+			after, exists := got[name]
+			if !exists {
+				t.Errorf("%s.%s is not there after apply", at, name)
+				continue
+			}
+			checkApplied(t, at+"."+name, each, after)
+		}
+	}
+}
+
+func isObject(v tftypes.Value) bool { return v.Type().Is(tftypes.Object{}) || v.Type().Is(tftypes.Map{}) }
+
+// members are the attributes of an object or the elements of a map, none of one
+// that is null or unknown.
+func members(t *testing.T, of tftypes.Value) map[string]tftypes.Value {
+	t.Helper()
+
+	if of.IsNull() || !of.IsKnown() {
+		return nil
+	}
+	return plain[map[string]tftypes.Value](t, of)
+}
+
+// objectOf is a value as an [Object], nil for null.
+func objectOf(t *testing.T, of tftypes.Value) Object {
+	t.Helper()
+
+	object, _ := decode(t, of).(Object)
+	return object
+}

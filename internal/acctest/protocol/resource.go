@@ -1,0 +1,162 @@
+package protocol
+
+import (
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tftypes"
+)
+
+// Resource is a resource as the CLI manages it: planned, applied and refreshed
+// with the state that it keeps. What the CLI holds against a provider's answers
+// fails the test.
+type Resource struct {
+	// State is what the last answer left; nil for a resource that is not there.
+	State Object
+
+	server  *Server
+	name    string
+	schema  *tfprotov6.Schema
+	state   tftypes.Value
+	private []byte
+	// identity is kept with the state.
+	identity *tfprotov6.ResourceIdentityData
+}
+
+// Plan is a plan that can be applied.
+type Plan struct {
+	// After is what is planned, nil for a destruction. Replace names the
+	// attributes that replace the resource.
+	After   Object
+	Replace []string
+
+	resource        *Resource
+	config, planned tftypes.Value
+	private         []byte
+	identity        *tfprotov6.ResourceIdentityData
+}
+
+// Manage begins with a resource that is not there.
+func (s *Server) Manage(t *testing.T, name string) *Resource {
+	t.Helper()
+
+	schema := s.Schemas.ResourceSchemas[name]
+	if schema == nil {
+		t.Fatalf("the provider has no resource %s", name)
+	}
+	return &Resource{server: s, name: name, schema: schema, state: tftypes.NewValue(schema.ValueType(), nil)}
+}
+
+// Plan validates a configuration and plans it; nil plans the destruction. The
+// plan is nil when there are errors.
+func (r *Resource) Plan(t *testing.T, config Object) (*Plan, Diagnostics) {
+	t.Helper()
+
+	given := value(t, r.schema.ValueType(), config)
+	if config == nil {
+		given = tftypes.NewValue(r.schema.ValueType(), nil)
+	} else if diagnostics := r.validate(t, given); len(diagnostics.Errors()) != 0 {
+		return nil, diagnostics
+	}
+	planned, err := r.server.server.PlanResourceChange(t.Context(), &tfprotov6.PlanResourceChangeRequest{
+		TypeName: r.name, Config: dynamic(t, given), PriorState: dynamic(t, r.state), ProposedNewState: dynamic(t, propose(t, given, r.state)),
+		PriorPrivate: r.private, PriorIdentity: r.identity,
+	})
+	must(t, err)
+	if len(Diagnostics(planned.Diagnostics).Errors()) != 0 {
+		return nil, planned.Diagnostics
+	}
+	plan := &Plan{
+		resource: r, config: given, planned: r.decode(t, planned.PlannedState), private: planned.PlannedPrivate, identity: planned.PlannedIdentity,
+	}
+	plan.After = objectOf(t, plan.planned)
+	for _, each := range planned.RequiresReplace {
+		plan.Replace = append(plan.Replace, each.String())
+	}
+	checkPlan(t, "", given, plan.planned, r.state)
+	return plan, planned.Diagnostics
+}
+
+func (r *Resource) validate(t *testing.T, config tftypes.Value) Diagnostics {
+	t.Helper()
+
+	validated, err := r.server.server.ValidateResourceConfig(t.Context(), &tfprotov6.ValidateResourceConfigRequest{
+		TypeName: r.name, Config: dynamic(t, config),
+		ClientCapabilities: &tfprotov6.ValidateResourceConfigClientCapabilities{WriteOnlyAttributesAllowed: true},
+	})
+	must(t, err)
+	return validated.Diagnostics
+}
+
+// Empty reports whether the plan changes nothing.
+func (p *Plan) Empty() bool { return p.planned.Equal(p.resource.state) }
+
+// Changes names the attributes of the first level that the plan changes.
+func (p *Plan) Changes(t *testing.T) []string {
+	t.Helper()
+
+	var names []string
+	before := members(t, p.resource.state)
+	for name, after := range members(t, p.planned) {
+		if !after.Equal(before[name]) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Apply applies the plan. The resource keeps what comes of it, also where there
+// are errors.
+func (p *Plan) Apply(t *testing.T) Diagnostics {
+	t.Helper()
+
+	r := p.resource
+	applied, err := r.server.server.ApplyResourceChange(t.Context(), &tfprotov6.ApplyResourceChangeRequest{
+		TypeName: r.name, Config: dynamic(t, p.config), PriorState: dynamic(t, r.state), PlannedState: dynamic(t, p.planned),
+		PlannedPrivate: p.private, PlannedIdentity: p.identity,
+	})
+	must(t, err)
+	r.keep(t, applied.NewState, applied.Private, applied.NewIdentity)
+	if len(Diagnostics(applied.Diagnostics).Errors()) == 0 {
+		checkApplied(t, "", p.planned, r.state)
+	}
+	return applied.Diagnostics
+}
+
+// Refresh reads the resource.
+func (r *Resource) Refresh(t *testing.T) Diagnostics {
+	t.Helper()
+
+	read, err := r.server.server.ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{
+		TypeName: r.name, CurrentState: dynamic(t, r.state), Private: r.private, CurrentIdentity: r.identity,
+	})
+	must(t, err)
+	r.keep(t, read.NewState, read.Private, read.NewIdentity)
+	return read.Diagnostics
+}
+
+func (r *Resource) keep(t *testing.T, state *tfprotov6.DynamicValue, private []byte, identity *tfprotov6.ResourceIdentityData) {
+	t.Helper()
+
+	r.state, r.private, r.identity = r.decode(t, state), private, identity
+	r.State = objectOf(t, r.state)
+}
+
+func (r *Resource) decode(t *testing.T, from *tfprotov6.DynamicValue) tftypes.Value {
+	t.Helper()
+
+	if from == nil {
+		return tftypes.NewValue(r.schema.ValueType(), nil)
+	}
+	decoded, err := from.Unmarshal(r.schema.ValueType())
+	must(t, err)
+	return decoded
+}
+
+func dynamic(t *testing.T, from tftypes.Value) *tfprotov6.DynamicValue {
+	t.Helper()
+
+	encoded, err := tfprotov6.NewDynamicValue(from.Type(), from)
+	must(t, err)
+	return &encoded
+}

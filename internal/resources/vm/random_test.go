@@ -1,0 +1,357 @@
+package vm
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/path"
+
+	"terraform-provider-proxmox/internal/proxmox"
+)
+
+// Random makes configurations up from the table of settings: each setting has
+// a fair chance to be configured, with a value that PVE accepts.
+type Random struct {
+	*rand.Rand
+
+	// Major is PVE's version. Running guests are not given what they could not
+	// start with.
+	Major   int
+	Running bool
+}
+
+// chance is how often a setting is configured.
+const chance = 0.3
+
+// samples are values of settings whose form does not tell which there are, by
+// path without slots.
+var samples = map[string][]any{
+	"description": {"", "words", "first\n\n- second", "trailing \n", "# heading: ünïcode"},
+	"tags":        {[]string{}, []string{"web"}, []string{"prod", "web"}},
+	"start_date":  {"now", "2006-06-17T16:01:21"}, "vm_state_storage": {"local-lvm", "shared-nfs"},
+	"cpu.type": {"host", "x86-64-v2-AES", "kvm64"}, "cpu.flags": {[]string{"+aes"}, []string{"-pcid", "+spec-ctrl"}},
+	"cpu.hv_vendor_id": {"proxmox"}, "cpu.phys_bits": {"host", "40"},
+	"memory.mib": {512, 1024, 3000}, "memory.balloon_mib": {0, 256, 512},
+	"numa_nodes.cpus": {[]string{"0"}, []string{"0-1", "3"}}, "numa_nodes.host_nodes": {[]string{"0"}},
+	"machine.type":        {"q35", "pc-i440fx-9.0", "pc-q35-8.1"},
+	"smbios.manufacturer": {"Holdfast", "with, comma = and \"quotes\""}, "smbios.product": {"Büro"}, "smbios.version": {"1.0"},
+	"smbios.serial": {"S/N 12"}, "smbios.sku": {"sku"}, "smbios.family": {"family"},
+	"efi_disk.storage": {"local-lvm", "shared-nfs"}, "tpm.storage": {"local-lvm", "shared-nfs"},
+	"disks.serial": {"WD-1234", "a%20b"}, "disks.wwn": {"0x5000c50015ea71aa"}, "disks.vendor": {"ACME"}, "disks.product": {"fast disk"},
+	"network.mac_address": {"BC:24:11:AA:00:01", "bc:24:11:aa:00:02"}, "network.bridge": {"vmbr0", "vmbr1"}, "network.trunks": {[]string{"10", "20-29"}, []string{"7"}},
+	"serial.device": {"socket"}, "usb.mapping": {"dongle"}, "usb.host": {"spice"}, "pci.mapping": {"gpu"}, "pci.mdev": {"nvidia-63"},
+	"pci.vendor_id": {"0x10de"}, "pci.device_id": {"0x1234"}, "pci.sub_vendor_id": {"0xABCD"}, "pci.sub_device_id": {"0x0001"},
+	"virtiofs.mapping": {"share"},
+	"cloud_init.user":  {"ops", "root"}, "cloud_init.ssh_keys": {[]string{sshKey('+') + " me@x"}, []string{sshKey('a'), sshKey('/') + " you, and me"}},
+	"cloud_init.dns.servers": {[]string{"10.0.0.1"}, []string{"10.0.0.1", "2001:db8::1"}}, "cloud_init.dns.domain": {"example.com"},
+}
+
+// sshKey is a public key whose bytes are all the same.
+func sshKey(of byte) string {
+	raw := append([]byte("\x00\x00\x00\x0bssh-ed25519\x00\x00\x00\x20"), bytes.Repeat([]byte{of}, 32)...)
+	return "ssh-ed25519 " + base64.StdEncoding.EncodeToString(raw)
+}
+
+// slotsOf are the slots that devices are made up in.
+var slotsOf = map[string][]string{
+	"disks": {"scsi1", "scsi7", "virtio1", "sata2", "ide1"}, "network": {"net1", "net3"}, "serial": {"serial1", "serial3"},
+	"usb": {"usb0", "usb3"}, "pci": {"hostpci0", "hostpci2"}, "virtiofs": {"virtiofs0"}, "numa_nodes": {"numa0"},
+}
+
+// handmade settings are made up by the functions below.
+var handmade = []string{"name", "boot_order", "cloud_init.interfaces", "cloud_init.password_wo"}
+
+// Config makes a configuration up. before is the one that it follows, nil for
+// the first.
+func (r *Random) Config(before o) o {
+	config := r.object(table, "", before)
+	config["name"] = "random"
+	config["disks"] = r.disks(before)
+	config["network"] = r.nics(before)
+	if r.likely() {
+		config["boot_order"] = []string{"scsi0", "net0"}
+	}
+	r.reconcile(config, before)
+	return config
+}
+
+func (r *Random) likely() bool { return r.Float64() < chance }
+
+func (r *Random) object(g *group, at string, before o) o {
+	made := o{}
+	for i := range g.settings {
+		s := &g.settings[i]
+		if s.source != configured && s.source != required || s.root != nil && samples[at+s.name] == nil || s.since > r.Major || slices.Contains(handmade, at+s.name) {
+			continue
+		}
+		if s.source == required || r.likely() {
+			made[s.name] = r.value(s.form, at+s.name)
+		}
+	}
+	for _, sub := range g.groups {
+		if sub == disksGroup || sub == networkGroup || slices.Contains(handmade, at+sub.name) || !r.likely() {
+			continue
+		}
+		held, _ := before[sub.name].(o)
+		if sub.slots == nil {
+			made[sub.name] = r.object(sub, at+sub.name+".", held)
+			continue
+		}
+		slots := o{}
+		for _, slot := range slotsOf[sub.name] {
+			if r.IntN(2) == 0 {
+				slots[slot] = r.object(sub, at+sub.name+".", nil)
+			}
+		}
+		made[sub.name] = slots
+	}
+	return made
+}
+
+func (r *Random) value(f form, at string) any {
+	if all := samples[at]; all != nil {
+		return all[r.IntN(len(all))]
+	}
+	switch f := f.(type) {
+	case boolean:
+		return r.IntN(2) == 0
+	case integer:
+		most := f.most
+		if most == 0 {
+			most = f.least + 4
+		}
+		return []int64{f.least, most, f.least + r.Int64N(most-f.least+1)}[r.IntN(3)]
+	case number:
+		return []float64{f.least, f.least + 1.5, f.least + float64(r.IntN(100))}[r.IntN(3)]
+	case text:
+		if f.words != nil {
+			return f.words[r.IntN(len(f.words))]
+		}
+	case textSet:
+		if f.words != nil {
+			words := slices.Clone(f.words)
+			r.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
+			return words[:r.IntN(len(words))]
+		}
+	}
+	panic("no sample for " + at)
+}
+
+// disks are some new disks and, often, the boot disk, which grow and move.
+func (r *Random) disks(before o) o {
+	held, _ := before["disks"].(o)
+	disks := o{}
+	for _, slot := range append([]string{"scsi0"}, slotsOf["disks"]...) {
+		prior, existed := held[slot].(o)
+		if r.IntN(2) == 0 && (!existed || slot != "scsi0") {
+			continue
+		}
+		disk := r.object(disksGroup, "disks.", nil)
+		size := []float64{0.25, 1, 2}[r.IntN(3)]
+		if slot == "scsi0" {
+			size += 3
+		}
+		if grown, ok := prior["size_gib"].(float64); ok {
+			size = grown + float64(r.IntN(2))
+		}
+		disk["size_gib"] = size
+		switch r.IntN(3) {
+		case 0:
+			disk["storage"] = "local-lvm"
+		case 1:
+			disk["storage"], disk["format"] = "shared-nfs", []string{"raw", "qcow2"}[r.IntN(2)]
+		}
+		if r.likely() {
+			disk["on_removal"] = removalDestroy
+		}
+		if limits, ok := disk["limits"].(o); ok {
+			bound(limits)
+		}
+		bus := strings.TrimRight(slot, "0123456789")
+		for i := range disksGroup.settings {
+			if s := &disksGroup.settings[i]; s.buses != nil && !slices.Contains(s.buses, bus) {
+				delete(disk, s.name)
+			}
+		}
+		disks[slot] = disk
+	}
+	return disks
+}
+
+// bound makes bounds agree.
+func bound(limits o) {
+	for _, kind := range limitKinds {
+		for _, subject := range limitSubjects {
+			if subject != "" && limits[kind] != nil {
+				delete(limits, kind+subject)
+			}
+			for _, each := range [][2]string{{"", "_max"}, {"_max", "_max_seconds"}} {
+				if needed := limits[kind+subject+each[0]]; needed == nil || fmt.Sprint(needed) == "0" {
+					delete(limits, kind+subject+each[1])
+				}
+			}
+		}
+	}
+}
+
+func (r *Random) nics(before o) o {
+	held, _ := before["network"].(o)
+	nics := o{}
+	for _, slot := range append([]string{"net0"}, slotsOf["network"]...) {
+		if _, existed := held[slot]; r.IntN(2) == 0 && (!existed || slot != "net0") {
+			continue
+		}
+		nic := r.object(networkGroup, "network.", nil)
+		if slot != "net0" && nic["bridge"] == nil {
+			nic["bridge"] = "vmbr1"
+		}
+		nics[slot] = nic
+	}
+	return nics
+}
+
+// reconcile takes out what PVE or the guest could not bear together.
+func (r *Random) reconcile(config, before o) {
+	if cpu, ok := config["cpu"].(o); ok {
+		delete(cpu, "vcpus")
+		if cores, ok := cpu["cores"].(int64); ok && r.likely() {
+			cpu["vcpus"] = 1 + r.Int64N(cores)
+		}
+	}
+	if memory, ok := config["memory"].(o); ok && memory["mib"] == nil {
+		delete(memory, "balloon_mib")
+	}
+	for _, kind := range []string{"usb", "pci"} {
+		devices, _ := config[kind].(o)
+		for _, device := range devices {
+			nameSource(device.(o))
+		}
+	}
+	for name, kept := range map[string][]string{"efi_disk": {"type", "pre_enrolled_keys"}, "tpm": {"version"}} {
+		device, _ := config[name].(o)
+		prior, existed := before[name].(o)
+		for _, each := range kept {
+			if device != nil && existed {
+				delete(device, each)
+				if prior[each] != nil {
+					device[each] = prior[each]
+				}
+			}
+		}
+	}
+	if r.IntN(2) == 0 {
+		cloudInit, _ := config["cloud_init"].(o)
+		if cloudInit != nil {
+			cloudInit["interfaces"] = r.interfaces()
+		}
+	}
+	if config["protection"] == true && before["protection"] == true {
+		delete(config, "protection")
+	}
+}
+
+func nameSource(device o) {
+	if device["mapping"] != nil || device["host"] == nil {
+		delete(device, "host")
+		device["mapping"] = "dongle"
+	}
+}
+
+func (r *Random) interfaces() o {
+	v4 := []o{{"method": "dhcp"}, {"address": "10.0.0.5/24"}, {"address": "10.0.0.6/24", "gateway": "10.0.0.1"}}
+	v6 := []o{{"method": "auto"}, {"method": "dhcp"}, {"address": "2001:db8::5/64", "gateway": "2001:db8::1"}}
+	return o{"net0": o{"ipv4": v4[r.IntN(3)], "ipv6": v6[r.IntN(3)]}, "net1": o{"ipv4": v4[r.IntN(3)]}}
+}
+
+// Differences tells where a guest's configuration, as PVE's API shows it, is
+// not what is configured: configured values that are not there, and values of
+// the configuration before that are no longer configured and not PVE's default.
+func Differences(t *testing.T, config, before o, real map[string]string) []string {
+	t.Helper()
+	real = maps.Clone(real)
+	real["description"] = proxmox.SplitDescription(real["description"])
+	r := &reader{values: real, purpose: importing}
+	found := r.object(table, "", nil)
+	must(t, r.err())
+	given := value(t, table.typ(), config)
+	var differences []string
+	table.eachIn(path.Empty(), given, given, found, func(s *setting, at path.Path, want, got attr.Value) {
+		if s.source == local || same(s, want, got) {
+			return
+		}
+		differences = append(differences, fmt.Sprintf("%s is %v, configured is %s", at, got, want))
+	})
+	if before == nil {
+		return differences
+	}
+	configuredNow := map[string]bool{}
+	table.eachIn(path.Empty(), given, given, given, func(_ *setting, at path.Path, _, _ attr.Value) { configuredNow[at.String()] = true })
+	prior := value(t, table.typ(), before)
+	table.eachIn(path.Empty(), prior, prior, found, func(s *setting, at path.Path, _, got attr.Value) {
+		if s.source != configured || s.kept || configuredNow[at.String()] || isNull(got) || got.Equal(s.none()) {
+			return
+		}
+		differences = append(differences, fmt.Sprintf("%s is still %s, and no longer configured", at, got))
+	})
+	return append(differences, leftSlots(config, before, real)...)
+}
+
+func same(s *setting, want, got attr.Value) bool {
+	if isNull(got) {
+		return s.form.print(want) == ""
+	}
+	return s.form.same(want, got)
+}
+
+// leftSlots are devices that are no longer configured and still there.
+func leftSlots(config, before o, real map[string]string) []string {
+	var left []string
+	for _, g := range table.groups {
+		now, _ := config[g.name].(o)
+		then, _ := before[g.name].(o)
+		if g.device != "" && then != nil && now == nil && real[g.device] != "" {
+			left = append(left, g.device+" is still there")
+		}
+		if g.slots == nil {
+			continue
+		}
+		for _, slot := range slices.Sorted(maps.Keys(then)) {
+			if _, kept := now[slot]; !kept && real[slot] != "" {
+				left = append(left, slot+" is still there")
+			}
+		}
+	}
+	return left
+}
+
+// TestRandomKnowsEverySetting: a setting without a sample would never be tried.
+func TestRandomKnowsEverySetting(t *testing.T) {
+	t.Parallel()
+	r := &Random{Rand: rand.New(rand.NewPCG(1, 1)), Major: 9}
+	seen := map[string]int{}
+	for range 2000 {
+		given := value(t, table.typ(), r.Config(nil))
+		table.eachIn(path.Empty(), given, given, given, func(s *setting, at path.Path, _, _ attr.Value) { seen[s.name]++ })
+	}
+	var visit func(g *group, at string)
+	visit = func(g *group, at string) {
+		for i := range g.settings {
+			s := &g.settings[i]
+			tried := s.source == configured || s.source == required || s.source == structural
+			if tried && (s.root == nil || samples[at+s.name] != nil) && seen[s.name] == 0 {
+				t.Errorf("%s%s is never configured", at, s.name)
+			}
+		}
+		for _, sub := range g.groups {
+			visit(sub, at+sub.name+".")
+		}
+	}
+	visit(table, "")
+}
