@@ -30,6 +30,7 @@ var (
 	textNoPool     = regexp.MustCompile(`pool '[^']*' does not exist`)
 	// A node that is not, or no longer, a member of the cluster.
 	textNoNode   = regexp.MustCompile(`hostname lookup '[^']*' failed|no such cluster node '`)
+	textNoQuorum = regexp.MustCompile(`\bno quorum\b`)
 	textNoWorker = regexp.MustCompile(`got (no|strange) worker upid|starting worker failed`)
 	textRunning  = regexp.MustCompile(`\b(VM|CT) \d+ is running\b|\balready running\b|container is running`)
 	textStopped  = regexp.MustCompile(`\b(VM|CT) \d+ not running\b`)
@@ -183,6 +184,10 @@ func IsNotBegun(err error) bool {
 // worker upid", seen on parallel deletes). Nothing had begun when it was seen;
 // look, check ownership again, then repeat.
 func IsNoWorker(err error) bool { return says(reasons(err), textNoWorker) }
+
+// IsNoQuorum reports whether the node that was to act is not in touch with most
+// of the cluster, so that it changes nothing.
+func IsNoQuorum(err error) bool { return says(reasons(err), textNoQuorum) }
 
 // IsAgentUnavailable reports whether the guest's agent gave no answer: it is not
 // configured, not running, or the guest is off.

@@ -24,6 +24,9 @@ type Client struct {
 	Tasks      *TaskService
 	// Firewall is that of guests, nodes and the cluster.
 	Firewall *FirewallService
+	// HA is the cluster's HA manager, Replication its replication jobs.
+	HA          *HAService
+	Replication *ReplicationService
 	// View is the shared, cached picture of the cluster.
 	View *View
 	// Gate grants the permissions that mutations of guests need.
@@ -57,6 +60,8 @@ func New(o Options) (*Client, error) {
 	c.Nodes = &NodeService{c: c}
 	c.VMs = &VMService{guestService{c: c, kind: KindVM}}
 	c.Containers = &ContainerService{guestService{c: c, kind: KindContainer}}
+	c.HA = &HAService{c: c}
+	c.Replication = &ReplicationService{c: c}
 	c.Storage = &StorageService{c: c}
 	c.Access = &AccessService{c: c}
 	c.Pools = &PoolService{c: c}

@@ -80,6 +80,9 @@ type grant struct {
 	node   string
 	vmid   int
 	digest string
+	// fence marks a permission that reaches strangers: it stops, starts and
+	// changes links, and nothing else.
+	fence bool
 }
 
 // PowerPermission permits one power operation on one guest. [*Owned] and

@@ -207,7 +207,7 @@ func TestPermissionsAreSingleUse(t *testing.T) {
 	if _, err := c.VMs.Stop(t.Context(), &FenceTarget{}); !errors.Is(err, ErrNoPermission) {
 		t.Errorf("a fence that the gate did not grant: %v", err)
 	}
-	if _, err := c.Gate.FenceTarget(t.Context(), 10000); !errors.Is(err, ErrFenceScope) {
+	if _, err := c.Gate.FenceTarget(t.Context(), Guest{VMID: 10000}); !errors.Is(err, ErrFenceScope) {
 		t.Errorf("fence without a scope: %v", err)
 	}
 }

@@ -37,6 +37,8 @@ type GuestStatus struct {
 	Tags   string `json:"tags"`
 	Uptime Int    `json:"uptime"`
 	PID    Int    `json:"pid"`
+	// HA is what the HA manager makes of the guest; only Status fills it.
+	HA HAManaged `json:"ha"`
 }
 
 // Running reports whether the guest runs (or is paused).

@@ -110,6 +110,9 @@ func (s *guestService) task(ctx context.Context, p PowerPermission, method strin
 	if err != nil {
 		return UPID{}, err
 	}
+	if granted.fence && !fences(method, rest) {
+		return UPID{}, ErrNoPermission
+	}
 	defer s.c.View.Drop(granted.node)
 	return s.c.startTask(guarded(ctx), method, s.path(granted.node, granted.vmid, rest...), granted.params(params, use))
 }

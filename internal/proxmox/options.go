@@ -49,6 +49,8 @@ type Options struct {
 	Cluster string
 	// VMIDRange bounds the guests that this client may make or change.
 	VMIDRange VMIDRange
+	// FenceScope lists what may be fenced though it is not ours.
+	FenceScope FenceScope
 	// LedgerPool is the pool in which guest ids are reserved, so that none is used
 	// twice. Empty means that the highest id in use is all there is to go by.
 	LedgerPool string

@@ -89,10 +89,10 @@ func haIndex(c *call) (any, error) {
 // alone.
 func (c *call) sid() (string, error) {
 	sid := c.params.str("sid")
-	vmid, err := strconv.Atoi(sid)
-	if err != nil {
+	if strings.Contains(sid, ":") {
 		return sid, nil
 	}
+	vmid := number(sid)
 	g := c.lab.guests[vmid]
 	if g == nil {
 		return "", fail("unable to detect SID from VMID - VM/CT %d does not exist", vmid)

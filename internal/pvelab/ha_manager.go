@@ -148,10 +148,12 @@ func (l *Lab) nextState(sid string, s *haService) {
 	case haStarted:
 		l.nextStarted(r, s)
 	case "request_stop":
-		if s.result == haDone {
+		switch s.result {
+		case haDone:
 			s.become(haStopped)
-		} else if s.result == haFailed {
+		case haFailed:
 			s.become(haError)
+		case haPending:
 		}
 	case haStopped, "recovery":
 		s.stop = nil // what is stopped already ignores the command

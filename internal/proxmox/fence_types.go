@@ -1,0 +1,196 @@
+package proxmox
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// FenceAction is what a fence does.
+type FenceAction string
+
+// The actions.
+const (
+	// FenceStop stops a VM.
+	FenceStop FenceAction = "vm.stop"
+	// FenceLinkDown takes network devices of a VM down while it keeps running.
+	FenceLinkDown FenceAction = "vm.link-down"
+	// FenceStopGuests stops all guests of a node.
+	FenceStopGuests FenceAction = "node.stop-guests"
+	// FenceShutdown stops all guests of a node, then shuts it down.
+	FenceShutdown FenceAction = "node.shutdown"
+)
+
+// OfNode reports whether the action is about a whole node.
+func (a FenceAction) OfNode() bool { return a == FenceStopGuests || a == FenceShutdown }
+
+// Fence says what to fence and on which conditions.
+type Fence struct {
+	Action FenceAction
+	// Node is where the VM has to be, or the node to fence.
+	Node string
+	// VMID is the VM; UID is its marker's, "" for whatever marker it carries.
+	VMID int
+	UID  string
+	// NICs are the slots to take down.
+	NICs []string
+	// Foreign allows a guest without our marker, or outside the range, when it is
+	// in the fence scope. Nodes always take it.
+	Foreign bool
+	// GuestTimeout is how long each guest of a node may take to shut down before
+	// the plug is pulled.
+	GuestTimeout time.Duration
+	// RequireDurable refuses a fence that would not outlast a restart.
+	RequireDurable bool
+	Precondition   FencePrecondition
+	// Progress receives what happens, a line each. It may be nil.
+	Progress func(line string)
+}
+
+// FencePrecondition is what has to hold before anything is stopped.
+type FencePrecondition struct {
+	// Job names a replication job whose replica has to be no older than MaxLag;
+	// "" asks for none.
+	Job    string
+	MaxLag time.Duration
+	// Quorum wants the cluster to be quorate.
+	Quorum bool
+}
+
+func (f Fence) tell(format string, a ...any) {
+	if f.Progress != nil {
+		f.Progress(fmt.Sprintf(format, a...))
+	}
+}
+
+// guest is the VM that is fenced.
+func (f Fence) guest() Guest { return Guest{Kind: KindVM, VMID: f.VMID, Node: f.Node, UID: f.UID} }
+
+// FenceState is how a fence stands.
+type FenceState string
+
+// The states. A fence is never said to hold where it cannot be proven.
+const (
+	// Fenced is proven, and outlasts a restart of the node and of HA.
+	Fenced FenceState = "fenced"
+	// FenceTransient is proven just now, and something would undo it.
+	FenceTransient FenceState = "transient"
+	// FenceUnknown cannot be proven: nobody could be asked.
+	FenceUnknown FenceState = "unknown"
+	// FenceLapsed does not hold any more.
+	FenceLapsed FenceState = "lapsed"
+)
+
+// The checks of a fence, by the names that proofs and refusals tell.
+const (
+	CheckScope       = "scope"
+	CheckKind        = "kind"
+	CheckNode        = "node"
+	CheckEndpoint    = "endpoint-not-on-node"
+	CheckVisible     = "guests-visible"
+	CheckLock        = "not-locked"
+	CheckOnBoot      = "onboot-off"
+	CheckHA          = "ha"
+	CheckReplication = "replication"
+	CheckQuorum      = "quorum"
+	CheckStopped     = "stopped"
+	CheckLinks       = "links-down"
+)
+
+// FenceProof is what was found about a fence.
+type FenceProof struct {
+	State FenceState
+	// Reasons say why it is not simply fenced.
+	Reasons []string
+	// Checks tell which checks passed.
+	Checks map[string]bool
+	At     time.Time
+}
+
+func (c *Client) newProof() *FenceProof {
+	return &FenceProof{State: Fenced, Checks: map[string]bool{}, At: c.clock.Now()}
+}
+
+// check notes a check. One that failed makes the proof what it says, unless it is
+// worse already.
+func (p *FenceProof) check(name string, passed bool, otherwise FenceState, format string, a ...any) {
+	if held, seen := p.Checks[name]; !seen || held {
+		p.Checks[name] = passed
+	}
+	if passed {
+		return
+	}
+	p.Reasons = append(p.Reasons, fmt.Sprintf(format, a...))
+	if severity[otherwise] > severity[p.State] {
+		p.State = otherwise
+	}
+}
+
+var severity = map[FenceState]int{Fenced: 0, FenceTransient: 1, FenceUnknown: 2, FenceLapsed: 3}
+
+// FenceBefore is what unfencing brings back.
+type FenceBefore struct {
+	// Guests ran before, or HA wanted them to.
+	Guests []FencedGuest `json:"guests,omitempty"`
+	// LinksUp are the network devices that were up.
+	LinksUp []string `json:"links_up,omitempty"`
+}
+
+// FencedGuest is a guest that a fence stopped.
+type FencedGuest struct {
+	Kind Kind `json:"kind"`
+	VMID int  `json:"vmid"`
+	// HA is the state that HA was asked for, "" where HA did not manage it.
+	HA string `json:"ha,omitempty"`
+}
+
+// FenceRefusal says that a fence was refused before anything was stopped.
+type FenceRefusal struct {
+	// Check names the check that failed.
+	Check  string
+	Reason string
+	Err    error
+}
+
+func (e *FenceRefusal) Error() string {
+	if e.Err != nil {
+		return e.Reason + ": " + e.Err.Error()
+	}
+	return e.Reason
+}
+
+func (e *FenceRefusal) Unwrap() error { return e.Err }
+
+func refuse(check, format string, a ...any) error {
+	return &FenceRefusal{Check: check, Reason: fmt.Sprintf(format, a...)}
+}
+
+func refusedBy(check string, err error, format string, a ...any) error {
+	return &FenceRefusal{Check: check, Reason: fmt.Sprintf(format, a...), Err: err}
+}
+
+// IsFenceRefused reports whether a fence was refused before anything was done.
+func IsFenceRefused(err error) bool {
+	var refusal *FenceRefusal
+	var ownership *OwnershipError
+	return errors.As(err, &refusal) || errors.As(err, &ownership) || errors.Is(err, ErrFenceScope) || errors.Is(err, ErrNoRange)
+}
+
+// FenceUnprovenError says that what was begun could not be brought to its end in
+// time.
+type FenceUnprovenError struct {
+	// Left says what is not as it should be.
+	Left []string
+	Err  error
+}
+
+func (e *FenceUnprovenError) Error() string {
+	text := "the fence could not be proven: " + strings.Join(e.Left, "; ")
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+func (e *FenceUnprovenError) Unwrap() error { return e.Err }
