@@ -91,8 +91,8 @@ func (j *job) has(ctx context.Context, all bool) (ruleset, error) {
 	}
 	err := j.read(ctx)
 	if proxmox.IsUnavailable(err) && j.scope.OfGuest() {
-		// Any node that is online can tell.
-		err = sequence(ctx, func(ctx context.Context) error { return j.whereabouts(ctx, true) }, j.read)
+		// The node is away, but the file is the cluster's.
+		err = sequence(ctx, j.elsewhere, j.read)
 	}
 	if err != nil {
 		return ruleset{}, err
@@ -124,6 +124,21 @@ func (j *job) whereabouts(ctx context.Context, anew bool) error {
 		return nil
 	}
 	return j.known(ctx)
+}
+
+// elsewhere finds a node that is online: any can tell of a guest's firewall.
+func (j *job) elsewhere(ctx context.Context) error {
+	nodes, err := j.client.View.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, node := range nodes {
+		if node.Online() && node.Node != j.scope.Node {
+			j.scope.Node = node.Node
+			return nil
+		}
+	}
+	return errors.New("no other node is online")
 }
 
 // wantAll makes the job one about all that the firewall has.
