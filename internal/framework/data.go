@@ -25,8 +25,6 @@ type ProviderData struct {
 	Defaults Defaults
 	// Timeouts apply where a resource sets none.
 	Timeouts Timeouts
-	// FenceScope lists what may be fenced though it is not the provider's own.
-	FenceScope FenceScope
 
 	reuse reuse
 }
@@ -37,13 +35,6 @@ type Defaults struct {
 	Storage string
 	Bridge  string
 	Pool    string
-}
-
-// FenceScope lists the guests and nodes that fencing may reach. Its zero value
-// lists none.
-type FenceScope struct {
-	VMIDs []int
-	Nodes []string
 }
 
 // Timeouts bound a resource's operations.

@@ -24,7 +24,7 @@ type explanation struct {
 // particular one.
 func explain(err error) explanation {
 	for _, find := range []func(error) (explanation, bool){
-		ownership, creation, boundary, interrupted, lostAnswer, connection, signingIn, refused, conflict, missing,
+		fencing, ownership, creation, boundary, interrupted, lostAnswer, connection, signingIn, refused, conflict, missing,
 	} {
 		if e, ok := find(err); ok {
 			e.said = withLog(err, e.said)

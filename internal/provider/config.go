@@ -32,6 +32,7 @@ func (s *settings) options(diags *diag.Diagnostics) proxmox.Options {
 		Cluster:           s.cluster.value,
 		VMIDRange:         s.readRange(diags),
 		LedgerPool:        s.pool.value,
+		FenceScope:        s.fenceScope(),
 		Limits:            s.readLimits(),
 	}
 	s.splitToken(&options, diags)
@@ -103,8 +104,8 @@ func (s *settings) defaults() framework.Defaults {
 	}
 }
 
-func (s *settings) fenceScope() framework.FenceScope {
-	scope := framework.FenceScope{}
+func (s *settings) fenceScope() proxmox.FenceScope {
+	scope := proxmox.FenceScope{}
 	if s.config.FenceScope == nil {
 		return scope
 	}

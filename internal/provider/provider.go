@@ -79,7 +79,6 @@ func (p *proxmoxProvider) Configure(ctx context.Context, req provider.ConfigureR
 	data.VMIDRange = options.VMIDRange
 	data.Defaults = settings.defaults()
 	data.Timeouts = settings.timeouts()
-	data.FenceScope = settings.fenceScope()
 }
 
 // unknownAttributes names the attributes whose values come from what does not

@@ -93,6 +93,9 @@ func (c *Client) chain(hosts []string, transport http.RoundTripper, credentials 
 // VMIDRange is the range that the client was given.
 func (c *Client) VMIDRange() VMIDRange { return c.options.VMIDRange }
 
+// FenceScope is what the client may fence though it is not ours.
+func (c *Client) FenceScope() FenceScope { return c.options.FenceScope }
+
 // envelope is what PVE wraps its answers in.
 type envelope struct {
 	Data  json.RawMessage `json:"data"`

@@ -21,6 +21,26 @@ const (
 // proven in time is a [*FenceUnprovenError]. It goes on as long as the context
 // lives. What it returns to bring back is complete even beside an error.
 func (c *Client) Fence(ctx context.Context, f Fence) (FenceProof, FenceBefore, error) {
+	proof, before, err := c.fence(ctx, f)
+	if err == nil {
+		err = f.satisfied(proof)
+	}
+	return proof, before, err
+}
+
+// satisfied is nil for a proof that the fence asked for. A node that was shut down
+// can only be unknown.
+func (f Fence) satisfied(proof FenceProof) error {
+	unproven := proof.State == FenceLapsed ||
+		proof.State == FenceUnknown && f.Action != FenceShutdown ||
+		proof.State == FenceTransient && f.RequireDurable
+	if !unproven {
+		return nil
+	}
+	return &FenceUnprovenError{Left: proof.Reasons}
+}
+
+func (c *Client) fence(ctx context.Context, f Fence) (FenceProof, FenceBefore, error) {
 	switch f.Action {
 	case FenceStop:
 		return c.fenceStop(ctx, f)
@@ -373,9 +393,6 @@ func (c *Client) fenceLinks(ctx context.Context, f Fence) (FenceProof, FenceBefo
 		}
 	}
 	proof, err := c.proveLinks(ctx, f)
-	if err == nil && proof.State == FenceLapsed {
-		err = &FenceUnprovenError{Left: proof.Reasons}
-	}
 	return proof, before, err
 }
 
