@@ -11,7 +11,10 @@ import (
 	"terraform-provider-proxmox/internal/pvelab"
 )
 
-func TestMain(m *testing.M) { acctest.Main(m) }
+func TestMain(m *testing.M) {
+	standIn()
+	acctest.Main(m)
+}
 
 // TestAccExamplesAreValid holds every example that users are shown against the
 // schema.

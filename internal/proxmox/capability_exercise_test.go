@@ -22,6 +22,8 @@ var exercises = map[string]func(context.Context, *subject) error{
 	},
 	"vm.create":            exerciseVM,
 	"vm.cloud-init":        exerciseCloudInit,
+	"vm.hardware":          func(ctx context.Context, s *subject) error { return exerciseSetting(ctx, s, "vga", "serial0") },
+	"vm.startup-order":     func(ctx context.Context, s *subject) error { return exerciseSetting(ctx, s, "startup", "order=1") },
 	"vm.addresses":         exerciseAddresses,
 	"vm.cloud-init-status": exerciseFileRead,
 	"id-ledger":            exerciseLedger,
@@ -93,6 +95,13 @@ func exerciseCloudInit(ctx context.Context, s *subject) error {
 		return err
 	}
 	return s.write(ctx, http.MethodPut, s.guestPath("config"), url.Values{"ide2": {"shared-nfs:cloudinit"}, "ciuser": {"ops"}})
+}
+
+func exerciseSetting(ctx context.Context, s *subject, key, value string) error {
+	if err := s.made(ctx, byhand.Params{"name": "set"}); err != nil {
+		return err
+	}
+	return s.write(ctx, http.MethodPut, s.guestPath("config"), url.Values{key: {value}})
 }
 
 func exerciseAddresses(ctx context.Context, s *subject) error {

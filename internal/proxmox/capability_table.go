@@ -55,6 +55,17 @@ var capabilities = []Capability{
 		},
 	},
 	{
+		Name: "vm.hardware", Doc: "Set a VM's hardware: machine, display, controllers, serial ports",
+		Needs: []Need{{Path: guestPath, Privilege: "VM.Config.HWType", Why: "set the hardware"}},
+	},
+	{
+		Name: "vm.startup-order", Doc: "Set when a VM starts among the others of its node",
+		Needs: []Need{
+			{Path: guestPath, Privilege: "VM.Config.Options", Why: "set the order"},
+			{Path: rootPath, Privilege: "Sys.Modify", Why: "change how the node starts its guests"},
+		},
+	},
+	{
 		Name: "vm.addresses", Doc: "Read a VM's addresses from its agent, and wait for the agent",
 		Needs: []Need{needAgent},
 	},

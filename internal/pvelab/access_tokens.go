@@ -127,6 +127,9 @@ func tokenDelete(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	delete(u.tokens, c.params.str("tokenid"))
+	name := c.params.str("tokenid")
+	delete(u.tokens, name)
+	// PVE ignores the rights of tokens that are not there when it reads user.cfg.
+	c.lab.dropACL(func(e aclEntry) bool { return e.kind == "token" && e.id == u.id+"!"+name })
 	return nothing(c)
 }

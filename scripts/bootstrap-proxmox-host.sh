@@ -1,0 +1,363 @@
+#!/bin/sh
+# Prepares a Proxmox VE node for the Terraform provider: a pool, roles with just
+# the privileges that are needed, a storage for cloud-init seeds, a user with an
+# API token, a certificate with all names of the node, and a template.
+#
+# Run it on the node, as root. It may be run again at any time: what is as it
+# should be is left alone, and every change is printed.
+#
+#   bootstrap-proxmox-host.sh [--dry-run] [--env] STEP...
+#
+# Steps: role, seed, token, cert, template; all is these five; uninstall undoes
+# them. --dry-run prints the changes and makes none. --env writes the token to
+# ./proxmox.env instead of ./proxmox.auto.tfvars.
+#
+# Settings, from the environment:
+#   POOL=terraform                  holds the guests and reserved ids
+#   VMID_RANGE=20000-20999          the ids of the guests
+#   STORAGES="local-lvm"            storages for disks, the first is the default
+#   BRIDGE=vmbr0
+#   SEED_STORAGE=terraform-seeds    SEED_PATH=/var/lib/terraform-seeds
+#   PVE_USER=terraform@pve          TOKEN=provider
+#   FORCE_TOKEN=true                issues the token anew
+#   ROLE_PREFIX=Terraform           of the roles Guests, Seeds and View
+#   EXTRA_SAN_DNS="pve.example.com" further names for the certificate
+#   ENDPOINT=https://<fqdn>:8006    written to the file with the token
+#   TEMPLATE_VMID=9000              TEMPLATE_NAME=debian-13
+#   IMAGE_URL=https://…             with a SHA512SUMS file beside it
+#   IMAGE=                          a file or volume to use instead of IMAGE_URL
+#   NODE=<host name>                PVE_DIR=/etc/pve
+set -eu
+
+POOL=${POOL:-terraform}
+VMID_RANGE=${VMID_RANGE:-20000-20999}
+STORAGES=${STORAGES:-local-lvm}
+BRIDGE=${BRIDGE:-vmbr0}
+SEED_STORAGE=${SEED_STORAGE:-terraform-seeds}
+SEED_PATH=${SEED_PATH:-/var/lib/terraform-seeds}
+PVE_USER=${PVE_USER:-terraform@pve}
+TOKEN=${TOKEN:-provider}
+FORCE_TOKEN=${FORCE_TOKEN:-false}
+EXTRA_SAN_DNS=${EXTRA_SAN_DNS:-}
+TEMPLATE_VMID=${TEMPLATE_VMID:-9000}
+TEMPLATE_NAME=${TEMPLATE_NAME:-debian-13}
+IMAGE_URL=${IMAGE_URL:-https://cloud.debian.org/images/cloud/trixie/latest/debian-13-genericcloud-amd64.qcow2}
+IMAGE=${IMAGE:-}
+NODE=${NODE:-$(hostname -s)}
+PVE_DIR=${PVE_DIR:-/etc/pve}
+
+ROLE_PREFIX=${ROLE_PREFIX:-Terraform}
+GUEST_ROLE=${ROLE_PREFIX}Guests
+SEED_ROLE=${ROLE_PREFIX}Seeds
+VIEW_ROLE=${ROLE_PREFIX}View
+TOKEN_ID="$PVE_USER!$TOKEN"
+STORAGE=${STORAGES%% *}
+# MARK tells what this script made, so that it removes nothing else.
+MARK=terraform-bootstrap
+
+# Privileges on the pool and so on its guests. The agent's are called otherwise
+# before Proxmox VE 9.
+GUEST_PRIVS="Pool.Allocate Pool.Audit VM.Allocate VM.Audit VM.Config.CDROM VM.Config.CPU VM.Config.Cloudinit
+VM.Config.Disk VM.Config.HWType VM.Config.Memory VM.Config.Network VM.Config.Options VM.PowerMgmt"
+AGENT_PRIVS_9="VM.GuestAgent.Audit"
+AGENT_PRIVS_8="VM.Monitor"
+SEED_PRIVS="Datastore.Allocate Datastore.AllocateTemplate Datastore.Audit"
+VIEW_PRIVS="Sys.Audit"
+
+dry_run=
+output=tfvars
+work=
+
+say() { printf '%s\n' "$*"; }
+
+die() {
+	printf 'bootstrap-proxmox-host: %s\n' "$*" >&2
+	exit 1
+}
+
+# change prints a command and runs it.
+change() {
+	say "+ $*"
+	[ -n "$dry_run" ] || "$@"
+}
+
+# make_work makes a folder for what is needed for a moment only.
+make_work() {
+	[ -z "$work" ] || return 0
+	work=$(mktemp -d)
+	trap 'rm -rf "$work"' EXIT
+}
+
+get() { pvesh get "$@" --output-format json 2>/dev/null; }
+
+exists() { get "$@" >/dev/null; }
+
+# guest_privs adds the privileges whose names depend on the version.
+guest_privs() {
+	case $(pveversion) in
+	pve-manager/8.*) say "$GUEST_PRIVS $AGENT_PRIVS_8" ;;
+	pve-manager/9.*) say "$GUEST_PRIVS $AGENT_PRIVS_9" ;;
+	*) die "this is not Proxmox VE 8 or 9: $(pveversion)" ;;
+	esac | tr '\n' ' '
+}
+
+# words prints its input as sorted words, one a line.
+words() { tr -s '[:space:]' '[\n*]' | sed '/^$/d' | sort; }
+
+# ensure_role NAME PRIVS
+ensure_role() {
+	wanted=$(printf '%s' "$2" | words)
+	if ! held=$(get "/access/roles/$1"); then
+		change pveum role add "$1" --privs "$(printf '%s' "$wanted" | tr '\n' ' ')"
+		return
+	fi
+	held=$(printf '%s' "$held" | tr -d '{}" ' | tr ',' '\n' | sed 's/:.*//' | words)
+	[ "$held" = "$wanted" ] || change pveum role modify "$1" --privs "$(printf '%s' "$wanted" | tr '\n' ' ')"
+}
+
+# granted KIND ID PATH ROLE PROPAGATE
+granted() {
+	get /access/acl | tr -d ' \n' | tr '{' '\n' |
+		grep -F "\"path\":\"$3\"" | grep -F "\"roleid\":\"$4\"" | grep -F "\"ugid\":\"$2\"" |
+		grep -F "\"type\":\"$1\"" | grep -qE "\"propagate\":\"?$5"
+}
+
+# ensure_acl PATH ROLE PROPAGATE grants a role to the user and to the token: a
+# token with privilege separation holds what both hold.
+ensure_acl() {
+	granted user "$PVE_USER" "$1" "$2" "$3" ||
+		change pveum acl modify "$1" --users "$PVE_USER" --roles "$2" --propagate "$3"
+	granted token "$TOKEN_ID" "$1" "$2" "$3" ||
+		change pveum acl modify "$1" --tokens "$TOKEN_ID" --roles "$2" --propagate "$3"
+}
+
+step_role() {
+	ensure_role "$GUEST_ROLE" "$(guest_privs)"
+	ensure_role "$SEED_ROLE" "$SEED_PRIVS"
+	ensure_role "$VIEW_ROLE" "$VIEW_PRIVS"
+	exists /pools --poolid "$POOL" || change pveum pool add "$POOL" --comment "Guests and reserved guest ids of Terraform ($MARK)"
+}
+
+# A storage of its own for seeds: to delete an ISO image takes
+# Datastore.Allocate, which on any other storage allows to delete backups,
+# templates and disks as well.
+step_seed() {
+	exists "/storage/$SEED_STORAGE" ||
+		change pvesm add dir "$SEED_STORAGE" --path "$SEED_PATH" --content iso
+}
+
+step_token() {
+	for role in "$GUEST_ROLE" "$SEED_ROLE" "$VIEW_ROLE"; do
+		[ -n "$dry_run" ] || exists "/access/roles/$role" || die "there is no role $role yet: run the step role first"
+	done
+	exists "/access/users/$PVE_USER" || change pveum user add "$PVE_USER" --comment "Terraform provider ($MARK)"
+	issue_token
+	ensure_acl "/pool/$POOL" "$GUEST_ROLE" 1
+	ensure_acl "/vms/$TEMPLATE_VMID" PVETemplateUser 0
+	for storage in $STORAGES; do
+		ensure_acl "/storage/$storage" PVEDatastoreUser 0
+	done
+	ensure_acl "/storage/$SEED_STORAGE" "$SEED_ROLE" 0
+	ensure_acl "/sdn/zones/localnetwork/$BRIDGE" PVESDNUser 1
+	# Which cluster it is, and the nodes' clocks and versions.
+	ensure_acl / "$VIEW_ROLE" 0
+	ensure_acl /nodes "$VIEW_ROLE" 1
+}
+
+# The secret of a token is shown once: a token that is there is left alone.
+issue_token() {
+	if exists "/access/users/$PVE_USER/token/$TOKEN"; then
+		if [ "$FORCE_TOKEN" != true ]; then
+			say "the token $TOKEN_ID is there; its secret cannot be read again (FORCE_TOKEN=true issues it anew)"
+			return
+		fi
+		change pveum user token remove "$PVE_USER" "$TOKEN"
+	fi
+	say "+ pveum user token add $PVE_USER $TOKEN --privsep 1"
+	[ -z "$dry_run" ] || return 0
+	answer=$(pveum user token add "$PVE_USER" "$TOKEN" --privsep 1 --comment "$MARK" --output-format json)
+	secret=$(printf '%s' "$answer" | tr -d '\n' | sed -n 's/.*"value" *: *"\([0-9a-fA-F-]*\)".*/\1/p')
+	[ -n "$secret" ] || die "pveum did not tell the token's secret"
+	write_credentials "$secret"
+}
+
+# write_credentials SECRET
+write_credentials() {
+	endpoint=${ENDPOINT:-https://$(hostname -f):8006}
+	first=${VMID_RANGE%-*}
+	last=${VMID_RANGE#*-}
+	file=proxmox.auto.tfvars
+	[ "$output" = tfvars ] || file=proxmox.env
+	say "+ write ./$file"
+	rm -f "$file"
+	(
+		umask 077
+		if [ "$output" = env ]; then
+			cat >"$file" <<EOF
+export PROXMOX_ENDPOINT='$endpoint'
+export PROXMOX_TOKEN_ID='$TOKEN_ID'
+export PROXMOX_TOKEN_SECRET='$1'
+export PROXMOX_CA_FILE='proxmox-ca.pem'
+export PROXMOX_NODE='$NODE'
+export PROXMOX_STORAGE='$STORAGE'
+export PROXMOX_BRIDGE='$BRIDGE'
+export PROXMOX_POOL='$POOL'
+export PROXMOX_VMID_RANGE='$first-$last'
+export PROXMOX_TEMPLATE_VMID='$TEMPLATE_VMID'
+EOF
+		else
+			cat >"$file" <<EOF
+proxmox = {
+  endpoint     = "$endpoint"
+  token_id     = "$TOKEN_ID"
+  token_secret = "$1"
+  ca_file      = "proxmox-ca.pem"
+  vmid_range   = { first = $first, last = $last }
+  defaults     = { node = "$NODE", storage = "$STORAGE", bridge = "$BRIDGE", pool = "$POOL" }
+  template     = $TEMPLATE_VMID
+  seed_storage = "$SEED_STORAGE"
+}
+EOF
+		fi
+	)
+}
+
+# names lists what clients may call the node.
+names() {
+	{
+		hostname -s
+		hostname -f
+		printf '%s\n' "$EXTRA_SAN_DNS" | tr ',' ' '
+	} | words | uniq
+}
+
+addresses() { hostname -I 2>/dev/null | words | uniq; }
+
+# covered reports whether the node's own certificate is good for all names, and
+# for a month.
+covered() {
+	cert=$PVE_DIR/nodes/$NODE/pveproxy-ssl.pem
+	[ -f "$cert" ] && openssl x509 -in "$cert" -noout -checkend 2592000 >/dev/null || return 1
+	for name in $(names); do
+		openssl x509 -in "$cert" -noout -checkhost "$name" | grep -q 'does match' || return 1
+	done
+	for address in $(addresses); do
+		openssl x509 -in "$cert" -noout -checkip "$address" | grep -q 'does match' || return 1
+	done
+}
+
+step_cert() {
+	ca=$PVE_DIR/pve-root-ca.pem
+	if ! cmp -s "$ca" proxmox-ca.pem; then
+		say "+ write ./proxmox-ca.pem"
+		[ -n "$dry_run" ] || cp "$ca" proxmox-ca.pem
+	fi
+	if covered; then
+		return
+	fi
+	say "+ sign a certificate for $(names | tr '\n' ' ')$(addresses | tr '\n' ' ')"
+	[ -z "$dry_run" ] || return 0
+	make_work
+	alternatives=$({ names | sed 's/^/DNS:/'; addresses | sed 's/^/IP:/'; } | tr '\n' ',' | sed 's/,$//')
+	printf 'subjectAltName=%s\nextendedKeyUsage=serverAuth\nbasicConstraints=CA:FALSE\n' "$alternatives" >"$work/extensions"
+	openssl req -new -newkey rsa:2048 -nodes -keyout "$work/key.pem" -out "$work/request.pem" \
+		-subj "/O=$MARK/CN=$(hostname -f)" 2>/dev/null
+	openssl x509 -req -in "$work/request.pem" -CA "$ca" -CAkey "$PVE_DIR/priv/pve-root-ca.key" -CAcreateserial \
+		-CAserial "$work/serial" -days 730 -sha256 -extfile "$work/extensions" -out "$work/cert.pem" 2>/dev/null
+	change pvenode cert set "$work/cert.pem" "$work/key.pem" --force 1 --restart 1
+}
+
+# fetch_image downloads the cloud image and checks it against the sums beside
+# it.
+fetch_image() {
+	name=${IMAGE_URL##*/}
+	IMAGE=$1/$name
+	say "+ download $IMAGE_URL"
+	[ -z "$dry_run" ] || return 0
+	curl -fsSL -o "$IMAGE" "$IMAGE_URL"
+	curl -fsSL -o "$1/SHA512SUMS" "${IMAGE_URL%/*}/SHA512SUMS"
+	(cd "$1" && grep -E "[ *]$name\$" SHA512SUMS | sha512sum -c - >/dev/null) || die "the image is not the one of $IMAGE_URL"
+}
+
+template_config() { get "/nodes/$NODE/qemu/$TEMPLATE_VMID/config"; }
+
+step_template() {
+	if config=$(template_config); then
+		case $config in
+		*'"template":1'* | *'"template":"1"'*) return ;;
+		*"$MARK"*) ;; # An earlier run was interrupted.
+		*) die "guest $TEMPLATE_VMID is there and is no template of this script: choose another TEMPLATE_VMID" ;;
+		esac
+	else
+		make_template
+	fi
+	change qm template "$TEMPLATE_VMID"
+}
+
+make_template() {
+	if [ -z "$IMAGE" ]; then
+		make_work
+		fetch_image "$work"
+	fi
+	change qm create "$TEMPLATE_VMID" --name "$TEMPLATE_NAME" --description "$MARK" --ostype l26 \
+		--cores 2 --memory 2048 --cpu x86-64-v2-AES --scsihw virtio-scsi-single --agent enabled=1 \
+		--serial0 socket --vga serial0 --net0 "virtio,bridge=$BRIDGE" --ide2 "$STORAGE:cloudinit" \
+		--scsi0 "$STORAGE:0,import-from=$IMAGE" --boot order=scsi0
+}
+
+step_uninstall() {
+	if exists "/access/users/$PVE_USER/token/$TOKEN"; then
+		change pveum user token remove "$PVE_USER" "$TOKEN"
+	fi
+	if get "/access/users/$PVE_USER" | grep -qF "$MARK"; then
+		change pveum user delete "$PVE_USER"
+	fi
+	for role in "$GUEST_ROLE" "$SEED_ROLE" "$VIEW_ROLE"; do
+		if exists "/access/roles/$role"; then
+			change pveum role delete "$role"
+		fi
+	done
+	if exists "/storage/$SEED_STORAGE"; then
+		change pvesm remove "$SEED_STORAGE"
+		say "the images in $SEED_PATH are left where they are"
+	fi
+	if template_config | grep -qF "$MARK"; then
+		change qm destroy "$TEMPLATE_VMID"
+	fi
+	uninstall_pool
+	cert=$PVE_DIR/nodes/$NODE/pveproxy-ssl.pem
+	if [ -f "$cert" ] && openssl x509 -in "$cert" -noout -subject | grep -qF "$MARK"; then
+		change pvenode cert delete 1
+	fi
+}
+
+# uninstall_pool removes the reserved ids and the pool, unless it has guests.
+uninstall_pool() {
+	pools=$(get /pools | tr -d ' \n' | tr ',{}' '[\n*]' | sed -n 's/^"poolid":"\(.*\)"$/\1/p')
+	for pool in $(printf '%s\n' "$pools" | grep "^$POOL/id-" || true) $(printf '%s\n' "$pools" | grep -Fx "$POOL" || true); do
+		change pveum pool delete "$pool" || say "the pool $pool is not empty and stays"
+	done
+}
+
+[ $# -gt 0 ] || set -- --help
+for argument in "$@"; do
+	case $argument in
+	--dry-run) dry_run=yes ;;
+	--env) output="env" ;;
+	esac
+done
+for argument in "$@"; do
+	case $argument in
+	--dry-run | --env) ;;
+	role | seed | token | cert | template | uninstall) "step_$argument" ;;
+	all)
+		step_role
+		step_seed
+		step_token
+		step_cert
+		step_template
+		;;
+	-h | --help) sed -n '2,/^set -eu/s/^# \{0,1\}//p' "$0" ;;
+	*) die "unknown step $argument: role, seed, token, cert, template, all or uninstall" ;;
+	esac
+done
