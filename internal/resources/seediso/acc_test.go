@@ -18,6 +18,13 @@ import (
 
 func TestMain(m *testing.M) { acctest.Main(m) }
 
+func skipIfShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("not in a short round")
+	}
+}
+
 const (
 	address  = "proxmox_seed_iso.test"
 	userData = `user_data = "#cloud-config\npackages: [nginx]\n"`
@@ -114,6 +121,9 @@ func TestAccSeedISO_lifecycle(t *testing.T) {
 	for _, version := range []string{"9.2", "8.4"} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
+			if version != "9.2" {
+				skipIfShort(t)
+			}
 			if version != "9.2" && os.Getenv("PROXMOX_ENDPOINT") == "" {
 				lifecycle(t, acctest.NewLab(t, pvelab.Options{Version: version}))
 				return
@@ -187,6 +197,7 @@ func lifecycle(t *testing.T, target *acctest.Target) {
 }
 
 func TestAccSeedISO_planSaysWhatItKnows(t *testing.T) {
+	skipIfShort(t)
 	t.Parallel()
 	b := newBench(t, acctest.New(t))
 	b.apply(userData)
@@ -238,6 +249,7 @@ func TestAccSeedISO_refused(t *testing.T) {
 
 // TestAccSeedISO_storageAway is about storages that exist and cannot be used.
 func TestAccSeedISO_storageAway(t *testing.T) {
+	skipIfShort(t)
 	t.Parallel()
 	b := newBench(t, acctest.NewLab(t, pvelab.Options{}))
 	ctx := context.Background()
@@ -280,6 +292,7 @@ func TestAccSeedISO_drift(t *testing.T) {
 
 // TestAccSeedISO_goneIsGone destroys what somebody else deleted before.
 func TestAccSeedISO_goneIsGone(t *testing.T) {
+	skipIfShort(t)
 	t.Parallel()
 	b := newBench(t, acctest.New(t))
 	seed := b.apply(userData)
@@ -332,6 +345,7 @@ func TestAccSeedISO_secret(t *testing.T) {
 
 // TestAccSeedISO_faults survives what goes wrong on the way.
 func TestAccSeedISO_faults(t *testing.T) {
+	skipIfShort(t)
 	t.Parallel()
 	const upload, remove = "/nodes/pve1/storage/seeds/upload", "/nodes/pve1/storage/seeds/content/.+"
 	for name, fault := range map[string]pvelab.Fault{
@@ -371,6 +385,7 @@ func TestAccSeedISO_faults(t *testing.T) {
 // TestAccSeedISO_leastPrivilege uses the two roles of the documentation and
 // nothing else.
 func TestAccSeedISO_leastPrivilege(t *testing.T) {
+	skipIfShort(t)
 	t.Parallel()
 	target := acctest.NewLab(t, pvelab.Options{})
 	target.TokenID, target.TokenSecret = target.Lab.Token("least")

@@ -20,6 +20,13 @@ const (
 	seedAddress = `interfaces = { net0 = { ipv4 = { address = "10.99.0.50/24", gateway = "10.99.0.1" } } }`
 )
 
+func skipIfShort(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("not in a short round")
+	}
+}
+
 // seedLine is the attribute seed with user data and more.
 func seedLine(storage, user string, lines ...string) string {
 	return fmt.Sprintf("seed = {\n  storage = %q\n  user_data = %q\n  %s\n}", storage, user, strings.Join(lines, "\n  "))
@@ -93,6 +100,9 @@ func TestAccVM_seed(t *testing.T) {
 	for _, version := range []string{"9.2", "8.4"} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
+			if version != "9.2" {
+				skipIfShort(t)
+			}
 			seedLifecycle(t, acctest.NewLab(t, pvelab.Options{Version: version}))
 		})
 	}
@@ -164,6 +174,7 @@ func seedLifecycle(t *testing.T, target *acctest.Target) {
 // TestAccVM_seedOfNewDevice gives an address to a device that PVE has not made
 // yet.
 func TestAccVM_seedOfNewDevice(t *testing.T) {
+	skipIfShort(t)
 	t.Parallel()
 	target := acctest.NewLab(t, pvelab.Options{})
 	workspace := target.Workspace(t)
@@ -179,6 +190,7 @@ func TestAccVM_seedOfNewDevice(t *testing.T) {
 
 // TestAccVM_seedGone destroys a VM whose seed, or which itself, is gone.
 func TestAccVM_seedGone(t *testing.T) {
+	skipIfShort(t)
 	t.Parallel()
 	target := acctest.NewLab(t, pvelab.Options{})
 	workspace := target.Workspace(t)
@@ -203,6 +215,7 @@ func TestAccVM_seedGone(t *testing.T) {
 
 // TestAccVM_seedMoved makes the seed anew where the VM is.
 func TestAccVM_seedMoved(t *testing.T) {
+	skipIfShort(t)
 	t.Parallel()
 	target := acctest.NewLab(t, pvelab.Options{})
 	workspace := target.Workspace(t)
@@ -319,6 +332,7 @@ func TestAccVM_cdromOfSeed(t *testing.T) {
 
 // TestAccVM_seedLeastPrivilege needs the two roles of the documentation.
 func TestAccVM_seedLeastPrivilege(t *testing.T) {
+	skipIfShort(t)
 	t.Parallel()
 	target := acctest.NewLab(t, pvelab.Options{})
 	target.TokenID, target.TokenSecret = target.Lab.Token("least")
@@ -332,6 +346,7 @@ func TestAccVM_seedLeastPrivilege(t *testing.T) {
 
 // TestAccVM_seedSecret keeps write-only user data out of state and plan.
 func TestAccVM_seedSecret(t *testing.T) {
+	skipIfShort(t)
 	t.Parallel()
 	target := acctest.NewLab(t, pvelab.Options{})
 	workspace := target.Workspace(t)
@@ -356,6 +371,7 @@ func TestAccVM_seedSecret(t *testing.T) {
 
 // TestAccVM_seedFaults survives what goes wrong with the upload.
 func TestAccVM_seedFaults(t *testing.T) {
+	skipIfShort(t)
 	t.Parallel()
 	const upload = "/nodes/pve1/storage/seeds/upload"
 	for name, drop := range map[string]pvelab.Drop{"before": pvelab.DropBefore, "after": pvelab.DropAfter} {
