@@ -48,7 +48,7 @@ func FindStorage(storages []proxmox.NodeStorage, node, name, content string, at 
 	case i < 0:
 		summary = fmt.Sprintf("There is no storage %q on node %s", name, node)
 		detail = "The token sees these there: " + strings.Join(storageNames(storages), ", ") +
-			". One that is missing may be limited to other nodes, or the token may lack Datastore.Audit on it."
+			". One that is missing may be limited to other nodes, or the token may hold neither Datastore.Audit nor Datastore.AllocateSpace on it."
 	case !bool(storages[i].Enabled):
 		summary = fmt.Sprintf("Storage %q is not enabled on node %s", name, node)
 		detail = "It is disabled, or limited to other nodes. Enable it in Proxmox VE, or choose another."

@@ -134,7 +134,7 @@ func (c *checker) checkTemplate(ctx context.Context) {
 	}
 	switch {
 	case c.node == "" || c.node == template.Node:
-	case c.checkNode(ctx):
+	case framework.CheckNode(ctx, c.client, c.node, at("node"), c.draft.diags):
 		c.checkElsewhere(ctx, template)
 	default:
 		c.node = "" // Nothing else can be asked of it.
@@ -279,7 +279,7 @@ func (c *checker) checkStorages(ctx context.Context) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		c.checkStorage(storages, name, wanted[name])
+		framework.FindStorage(storages, c.node, name, "images", wanted[name], c.draft.diags)
 	}
 }
 
@@ -305,66 +305,11 @@ func (c *checker) storages() map[string]path.Path {
 	return wanted
 }
 
-func (c *checker) checkStorage(storages []proxmox.NodeStorage, name string, here path.Path) {
-	i := slices.IndexFunc(storages, func(s proxmox.NodeStorage) bool { return s.Storage == name })
-	var summary, detail string
-	switch {
-	case i < 0:
-		summary = fmt.Sprintf("There is no storage %q on node %s", name, c.node)
-		detail = "The token sees these there: " + strings.Join(names(storages), ", ") + ". One that is missing may be limited to other nodes, or need Datastore.AllocateSpace."
-	case !bool(storages[i].Enabled):
-		summary = fmt.Sprintf("Storage %q is disabled", name)
-		detail = "Enable it in Proxmox VE, or choose another."
-	case !bool(storages[i].Active):
-		summary = fmt.Sprintf("Storage %q is not active on node %s", name, c.node)
-		detail = "Its node cannot reach it right now."
-	case !storages[i].Allows("images"):
-		summary = fmt.Sprintf("Storage %q holds no disk images", name)
-		detail = fmt.Sprintf("It allows %s; disks need the content images.", strings.Join(storages[i].Content, ", "))
-	default:
-		return
-	}
-	c.draft.diags.AddAttributeError(here, summary, detail)
-}
-
-func names(storages []proxmox.NodeStorage) []string {
-	var all []string
-	for _, s := range storages {
-		all = append(all, s.Storage)
-	}
-	slices.Sort(all)
-	return all
-}
-
 // explainNode turns the failure to ask a node into what is wrong with it.
 func (c *checker) explainNode(ctx context.Context, err error) {
-	if c.checkNode(ctx) {
+	if framework.CheckNode(ctx, c.client, c.node, at("node"), c.draft.diags) {
 		framework.AddAttributeError(c.draft.diags, at("node"), "ask node "+c.node, err)
 	}
-}
-
-// checkNode checks that the node exists and is online.
-func (c *checker) checkNode(ctx context.Context) bool {
-	d := c.draft
-	nodes, err := c.client.View.Nodes(ctx)
-	if err != nil {
-		framework.AddAttributeError(d.diags, at("node"), "list the cluster's nodes", err)
-		return false
-	}
-	var all []string
-	for _, node := range nodes {
-		if node.Node == c.node && !node.Online() {
-			d.diags.AddAttributeError(at("node"), "Node "+c.node+" is "+node.Status, "Start it, or make the VM on another node.")
-			return false
-		}
-		if node.Node == c.node {
-			return true
-		}
-		all = append(all, node.Node)
-	}
-	slices.Sort(all)
-	d.diags.AddAttributeError(at("node"), "There is no node "+c.node, "The cluster's nodes are "+strings.Join(all, ", ")+".")
-	return false
 }
 
 // checkBridges checks the bridges that devices are attached to anew.
