@@ -3,7 +3,6 @@ package provider
 import (
 	"maps"
 	"reflect"
-	"slices"
 	"testing"
 	"time"
 
@@ -37,6 +36,7 @@ func TestSettings(t *testing.T) {
 		Endpoint: "https://pve1", FallbackEndpoints: []string{"https://pve2", "https://pve3"},
 		TokenID: tokenID, TokenSecret: secret, CAFile: "ca.pem", CAPEM: []byte{}, Cluster: "dc1",
 		VMIDRange: proxmox.VMIDRange{First: 20000, Last: 20999}, LedgerPool: "terraform",
+		FenceScope: proxmox.FenceScope{VMIDs: []int{101}, Nodes: []string{"pve-dc1-02"}},
 		Limits: proxmox.Limits{Requests: 8, TasksPerStorage: 1},
 	}
 	if diags.HasError() || !reflect.DeepEqual(options, want) {
@@ -47,9 +47,6 @@ func TestSettings(t *testing.T) {
 	}
 	if got, rest := s.timeouts(), framework.DefaultTimeouts(); got.Create != 90*time.Second || got.Delete != rest.Delete || got.Read != rest.Read {
 		t.Errorf("timeouts are %+v", got)
-	}
-	if scope := s.fenceScope(); !slices.Equal(scope.VMIDs, []int{101}) || !slices.Equal(scope.Nodes, []string{"pve-dc1-02"}) {
-		t.Errorf("fence scope is %+v", scope)
 	}
 }
 
