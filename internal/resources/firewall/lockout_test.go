@@ -125,9 +125,18 @@ func TestOptionMoments(t *testing.T) {
 		key, value string
 		want       moment
 	}{
-		{"macfilter", "1", early}, {"macfilter", "0", late}, {"macfilter", "", early}, {"ipfilter", "", late}, {"dhcp", "0", early},
-		{"dhcp", "1", late}, {"radv", "", early}, {"policy_in", "DROP", turning}, {"enable", "1", turning}, {"log_level_in", "info", turning},
-		{"tcpflags", "1", early}, {"nf_conntrack_allow_invalid", "1", late},
+		{"macfilter", "1", early},
+		{"macfilter", "0", late},
+		{"macfilter", "", early},
+		{"ipfilter", "", late},
+		{"dhcp", "0", early},
+		{"dhcp", "1", late},
+		{"radv", "", early},
+		{"policy_in", "DROP", turning},
+		{"enable", "1", turning},
+		{"log_level_in", "info", turning},
+		{"tcpflags", "1", early},
+		{"nf_conntrack_allow_invalid", "1", late},
 	} {
 		if got := optionOf(tc.key).moment(tc.value); got != tc.want {
 			t.Errorf("%s = %q is due at %d, not %d", tc.key, tc.value, got, tc.want)
