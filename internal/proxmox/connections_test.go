@@ -156,8 +156,11 @@ func TestProtectedReads(t *testing.T) {
 		true: {
 			"/cluster/status", "/nodes/pve1/qemu", "/nodes/pve1/lxc", "/nodes/pve1/storage", "/nodes/pve1/storage/local/content",
 			"/nodes/pve1/tasks/" + startUPID + "/status", "/nodes/pve1/qemu/110/status/current", "/nodes/pve1/qemu/110/agent/network-get-interfaces",
+			"/nodes/pve1/firewall/log", "/nodes/pve1/lxc/110/firewall/log", "/nodes/pve1/qemu/110/firewall/ipset/admins/10.0.0.0%2F8",
+			"/cluster/firewall/ipset/admins/10.0.0.0%2F8",
 		},
 		false: {
+			"/nodes/pve1/qemu/110/firewall/rules", "/nodes/pve1/qemu/110/firewall/ipset/admins", "/cluster/firewall/ipset/admins",
 			"/version", "/cluster/resources", "/cluster/nextid", "/nodes", "/nodes/pve1/network", "/nodes/pve1/tasks", "/nodes/pve1/status",
 			"/nodes/pve1/qemu/110/config", "/nodes/pve1/qemu/110/pending", "/access/permissions", "/pools",
 		},

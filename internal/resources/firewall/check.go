@@ -31,6 +31,8 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	if resp.Diagnostics.HasError() || !r.Ready() {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, r.Data.Timeouts.Read)
+	defer cancel()
 	c := check{client: r.Data.Client, planned: planned, state: state, diags: &resp.Diagnostics}
 	c.macros(ctx)
 	if scope, ok := planned.scope(ctx, c.diags); ok {
