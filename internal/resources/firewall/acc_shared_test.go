@@ -248,3 +248,30 @@ func TestAccFirewall_plans(t *testing.T) {
 		refused(t, target, workspace, firewall(target, vmid, body), want)
 	}
 }
+
+// TestAccFirewall_container is about a container, which has its marker in its
+// description, too.
+func TestAccFirewall_container(t *testing.T) {
+	t.Parallel()
+	target := acctest.NewLab(t, pvelab.Options{})
+	vmid := target.First + 5
+	acctest.Must(t, target.Hand.Task(context.Background(), http.MethodPost, "/nodes/pve1/lxc", byhand.Params{
+		"vmid": vmid, "ostemplate": "local:vztmpl/debian-13-standard_13.1-2_amd64.tar.zst", "rootfs": "local-lvm:1", "unprivileged": 1,
+		"net0": "name=eth0,bridge=vmbr0", "description": fmt.Sprintf("terraform-proxmox-uid=4b0f2c9a-5f5e-4f55-9a9b-000000000001/%d", vmid),
+	}))
+	at := fmt.Sprintf("/nodes/pve1/lxc/%d/firewall", vmid)
+	config := func(rules string) string {
+		return strings.Replace(firewall(target, vmid, inForce+"rules = ["+rules+"]"), "vm =", "container =", 1)
+	}
+	workspace := target.Workspace(t)
+	acctest.Must(t, workspace.Write(config(`{ direction = "in", action = "ACCEPT", macro = "HTTPS", interface = "net0" }`)))
+	output := acctest.MustRun(t, workspace, "apply", "-auto-approve")
+	said(t, output, "does not see net0")
+	wantRules(t, target, at, "in ACCEPT HTTPS net0")
+	noChanges(t, workspace)
+	acctest.Must(t, workspace.Write(config("")))
+	acctest.MustRun(t, workspace, "apply", "-auto-approve")
+	wantRules(t, target, at)
+	acctest.MustRun(t, workspace, "destroy", "-auto-approve")
+	wantOptions(t, target, at, map[string]string{})
+}
