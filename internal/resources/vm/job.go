@@ -37,6 +37,10 @@ type job struct {
 	// found are the addresses, where they were asked for before the end.
 	found *found
 	seed  seedWork
+	// withoutUpgrade is set once the node turned out not to know ciupgrade.
+	withoutUpgrade bool
+	// writesDrive is whether the last write sets a CD-ROM drive.
+	writesDrive bool
 	// configured is set once the configuration was written.
 	configured bool
 }

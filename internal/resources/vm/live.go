@@ -1,5 +1,7 @@
 package vm
 
+//go:generate go test . -run ^TestGuide$ -update
+
 import (
 	"maps"
 	"slices"

@@ -38,7 +38,7 @@ type prop struct {
 	// head is a bare property that PVE requires beside this one; what lacks it
 	// gets its off.
 	head *prop
-	// alone properties are what the key is about: dropping one drops the key.
+	// alone properties are what the key is about: without one there is no key.
 	alone bool
 }
 

@@ -16,6 +16,15 @@ func (bootOrder) put(_, text string) (string, error) { return "order=" + text, n
 
 func (bootOrder) drop(string) (string, error) { return "", nil }
 
+// serialSocket is a serial port that the console opens.
+const serialSocket = "socket"
+
+// serialDevice is what a serial port is attached to; a port without a device of
+// the node stays.
+type serialDevice struct{ whole }
+
+func (serialDevice) drop(string) (string, error) { return serialSocket, nil }
+
 // diskFormat is the format of a disk's volume. PVE writes it into the volume's
 // name where a storage knows several, and takes it when a volume is made.
 type diskFormat struct{}

@@ -74,7 +74,7 @@ func tryRandom(t *testing.T, lab *protocol.Lab, version string, seed uint64) {
 		if plan == nil {
 			t.Fatalf("%s is not planned: %s\n%v", what, diagnostics, config)
 		}
-		if diagnostics := plan.Apply(t); len(diagnostics) != 0 {
+		if diagnostics := plan.Apply(t); len(diagnostics.Errors()) != 0 {
 			t.Fatalf("%s: %s\n%v", what, diagnostics, config)
 		}
 		if diagnostics := guest.Refresh(t); len(diagnostics) != 0 {

@@ -83,10 +83,10 @@ var table = &group{
 			doc: "The slots to boot from, in order, such as `[\"scsi0\", \"net0\"]`.",
 		},
 		{
-			name: "hotplug", key: "hotplug", place: whole{}, absent: textSetOf(hotplugDefault...),
+			name: "hotplug", key: "hotplug", place: whole{}, live: mostlyAtOnce, absent: textSetOf(hotplugDefault...),
 			form: textSet{spelling: hotplugList, words: []string{"network", "disk", "usb", "cpu", "memory", "cloudinit"}},
 			doc: "What can be changed while the VM runs: `network`, `disk`, `usb`, `cpu`, `memory` (which wants `cpu.numa`) and `cloudinit`; `[]` is nothing. " +
-				"PVE's default is `network`, `disk` and `usb`.",
+				"A change waits for the next start where `cpu` or `memory` is in it. PVE's default is `network`, `disk` and `usb`.",
 		},
 		{
 			name: "tablet", key: "tablet", place: whole{}, form: boolean{}, absent: types.BoolValue(true), live: hotplugUSB,

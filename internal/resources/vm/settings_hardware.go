@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -29,7 +28,7 @@ var agentGroup = &group{
 		{
 			name: "fstrim_cloned_disks", key: "agent", place: prop{name: "fstrim_cloned_disks", head: &agentSwitch},
 			form: boolean{}, absent: types.BoolValue(false), live: mostlyAtOnce,
-			doc: "Whether the agent trims the file systems after a disk was cloned or moved. PVE's default is `false`.",
+			doc: "Whether the agent trims the file systems after a disk was cloned or moved. A change waits for the next start where nothing of the agent was set before. PVE's default is `false`.",
 		},
 		{
 			name: "freeze_fs", key: "agent", form: boolean{}, absent: types.BoolValue(true),
@@ -146,58 +145,35 @@ var vgaGroup = &group{
 var audioGroup = &group{
 	name: "audio",
 	doc:  "The sound card.",
-	arrange: func(config, planned map[string]attr.Value) {
-		arrangeHead("device", config, planned)
-	},
 	settings: []setting{
 		{
-			name: "device", key: "audio0", place: audioDevice, form: choice("ich9-intel-hda", "intel-hda", "AC97"),
+			name: "device", source: required, key: "audio0", place: prop{name: "device", alone: true}, form: choice("ich9-intel-hda", "intel-hda", "AC97"),
 			doc: "The model: `ich9-intel-hda` for `q35`, `intel-hda` or `AC97`.",
 		},
 		{
-			name: "driver", key: "audio0", place: prop{name: "driver", head: &audioDevice}, absent: types.StringValue("spice"), form: choice("spice", "none"),
+			name: "driver", key: "audio0", place: prop{name: "driver"}, absent: types.StringValue("spice"), form: choice("spice", "none"),
 			doc: "Where the sound goes. PVE's default is `spice`.",
 		},
 	},
 }
 
-var audioDevice = prop{name: "device", off: "ich9-intel-hda", alone: true}
-
-var rngSource = prop{name: "source", bare: true, off: "/dev/urandom", alone: true}
-
 var rngGroup = &group{
 	name: "rng",
 	doc:  "The source of randomness.",
-	arrange: func(config, planned map[string]attr.Value) {
-		arrangeHead("source", config, planned)
-	},
 	settings: []setting{
 		{
-			name: "source", key: "rng0", place: rngSource, form: choice("/dev/urandom", "/dev/random", "/dev/hwrng"),
-			doc: "The node's device; `/dev/hwrng` needs the privilege `Mapping.Use` on `/mapping/hwrng`. Others alone mean `/dev/urandom`.",
+			name: "source", source: required, key: "rng0", place: prop{name: "source", bare: true, alone: true}, form: choice("/dev/urandom", "/dev/random", "/dev/hwrng"),
+			doc: "The node's device; `/dev/hwrng` needs the privilege `Mapping.Use` on `/mapping/hwrng`.",
 		},
 		{
-			name: "max_bytes", key: "rng0", place: prop{name: "max_bytes", head: &rngSource}, absent: types.Int64Value(1024), form: integer{},
+			name: "max_bytes", key: "rng0", place: prop{name: "max_bytes"}, absent: types.Int64Value(1024), form: integer{},
 			doc: "How many bytes the guest may take each period; 0 is no limit. PVE's default is 1024.",
 		},
 		{
-			name: "period_ms", key: "rng0", place: prop{name: "period", head: &rngSource}, absent: types.Int64Value(1000), form: integer{},
+			name: "period_ms", key: "rng0", place: prop{name: "period"}, absent: types.Int64Value(1000), form: integer{},
 			doc: "The period in milliseconds. PVE's default is 1000.",
 		},
 	},
-}
-
-// arrangeHead makes known after apply what PVE requires beside a configured
-// setting and is not configured itself.
-func arrangeHead(head string, config, planned map[string]attr.Value) {
-	if !isNull(config[head]) || planned[head].IsUnknown() || !isNull(planned[head]) {
-		return
-	}
-	for name, value := range config {
-		if name != head && !isNull(value) {
-			planned[head] = types.StringUnknown()
-		}
-	}
 }
 
 var watchdogGroup = &group{
@@ -219,7 +195,7 @@ var serialGroup = &group{
 	name: "serial", slots: serialSlots,
 	doc: "The serial ports, by slot (`serial0` to `serial3`). What is not named here stays as it is.",
 	settings: []setting{{
-		name: "device", place: whole{}, absent: types.StringValue("socket"), root: func(value string) bool { return value != "socket" },
+		name: "device", place: serialDevice{}, absent: types.StringValue(serialSocket), root: func(value string) bool { return value != serialSocket },
 		form: text{validators: []validator.String{stringvalidator.RegexMatches(regexp.MustCompile(`^(socket|/dev/[^,]+)$`), "is socket or a device such as /dev/ttyS0")}},
 		doc:  "`socket` (default), which `qm terminal` and the web console open, or a device of the node, such as `/dev/ttyS0`.",
 	}},

@@ -84,6 +84,10 @@ func (j *job) update(config *proxmox.GuestConfig) (proxmox.ConfigUpdate, error) 
 	w.now["description"], w.real["description"] = description, config.Description()
 	update := w.update()
 	j.writePassword(&update)
+	if j.withoutUpgrade {
+		delete(update.Set, upgradeKey)
+	}
+	j.writesDrive = setsDrive(update)
 	return update, nil
 }
 
@@ -106,7 +110,7 @@ func newSerial(planned map[string]attr.Value) string {
 	if device := textOf(planned["device"]); device != "" {
 		return device
 	}
-	return "socket"
+	return serialSocket
 }
 
 // newDisk asks for a new volume: PVE takes "storage:size" with the size in GiB.

@@ -164,20 +164,34 @@ func removedVolumes(applied applied, config document) []string {
 	return slots
 }
 
-// write writes the configuration. A node that does not know ciupgrade gets the
-// rest.
+// write writes the configuration, without what the node does not know. PVE
+// appends each CD-ROM drive that is written to the boot order, before or after it
+// takes the one that is written along: a configured order takes a second write.
 func (j *job) write(ctx context.Context) (*proxmox.GuestConfig, error) {
 	before, err := j.client.Configure(ctx, j.guest, j.spend(), j.update)
-	if !slices.Contains(proxmox.UnknownParams(err), upgradeKey) {
+	if slices.Contains(proxmox.UnknownParams(err), upgradeKey) {
+		j.diags.AddAttributeWarning(at(cloudInitGroup.name).AtName("upgrade"), "The node does not know this setting",
+			"All else was written. Cloud-init decides by itself whether it upgrades packages, and this stays a difference until the node is upgraded.")
+		j.withoutUpgrade = true
+		before, err = j.client.Configure(ctx, j.guest, nil, j.update)
+	}
+	order := at("boot_order")
+	if err != nil || !j.writesDrive || isNull(j.config.values["boot_order"]) && !j.applied.has(order) {
 		return before, err
 	}
-	j.diags.AddAttributeWarning(at(cloudInitGroup.name).AtName("upgrade"), "The node does not know this setting",
-		"All else was written. Cloud-init decides by itself whether it upgrades packages, and this stays a difference until the node is upgraded.")
-	return j.client.Configure(ctx, j.guest, nil, func(config *proxmox.GuestConfig) (proxmox.ConfigUpdate, error) {
-		update, err := j.update(config)
-		delete(update.Set, upgradeKey)
-		return update, err
-	})
+	return j.client.Configure(ctx, j.guest, nil, j.update)
+}
+
+// setsDrive reports whether an update sets a CD-ROM drive other than
+// cloud-init's.
+func setsDrive(update proxmox.ConfigUpdate) bool {
+	for key, value := range update.Set {
+		disk, err := proxmox.ParseDisk(value)
+		if diskSlot.MatchString(key) && err == nil && disk.IsCDROM() && !disk.IsCloudInit() {
+			return true
+		}
+	}
+	return false
 }
 
 // upgradeKey is the configuration key of cloud_init.upgrade.

@@ -1,0 +1,247 @@
+package vm
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+)
+
+var updateGuide = flag.Bool("update", false, "write the guide of settings from the table")
+
+// TestGuide holds the guide against the table that the resource works by.
+func TestGuide(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join("..", "..", "..", "templates", "guides", "vm-settings.md.tmpl")
+	want := guide()
+	if *updateGuide {
+		must(t, os.WriteFile(file, []byte(want), 0o600))
+		return
+	}
+	got, err := os.ReadFile(file) //nolint:gosec // A file of this project.
+	must(t, err)
+	if diff := cmp.Diff(string(got), want); diff != "" {
+		t.Errorf("run go generate, for the table has changed: %s", diff)
+	}
+}
+
+const guideHead = `---
+page_title: "Settings of a VM"
+description: |-
+  What becomes of each setting of proxmox_vm: inherited, removed, changed while the VM runs.
+---
+
+# Settings of a VM
+
+This page is generated from the table that ` + "`proxmox_vm`" + ` works by.
+
+**Inherited.** What the configuration does not mention keeps the template's value, or whatever it is set to in Proxmox VE, and never shows as a difference. Of ` + "`disks`, `network`" + ` and the other maps the configuration names the slots that it is about; all others stay as they are.
+
+**Configured.** What is configured is written when it is new, even where it is PVE's default. From then on a difference is repaired by the next apply.
+
+**No longer configured.** What was applied from the configuration and is no longer in it returns to what the third column says, never to the template's value. After an import nothing counts as applied until the first apply.
+
+**Running.** "At once" takes effect in a running VM. A feature such as ` + "`disk`" + ` has to be in the VM's ` + "`hotplug`" + `, and the guest has to play along; otherwise the change waits like "next start": ` + "`reboot_required`" + ` names PVE's keys that wait, and ` + "`reboot = \"auto\"`" + ` restarts the VM for them, which the plan announces. A change that PVE refuses is taken back, and is an error.
+
+**Moved, grown.** Disks, EFI variables and the TPM's state move to another storage in place, and the source is removed; disks grow in place. Both work while the VM runs.
+
+**root@pam.** What only root@pam may set, signed in by password, is refused in the plan for everybody else.
+`
+
+// guide is the page in full.
+func guide() string {
+	var page strings.Builder
+	page.WriteString(guideHead)
+	page.WriteString("\n## The VM\n")
+	guideTable(&page, table, "")
+	for _, g := range table.groups {
+		guideGroup(&page, g, "", g.key())
+	}
+	return page.String()
+}
+
+func guideGroup(page *strings.Builder, g *group, at, key string) {
+	if g.allLocal() {
+		return
+	}
+	if at == "" {
+		fmt.Fprintf(page, "\n## `%s`\n", g.name)
+		switch {
+		case g.slots != nil:
+			fmt.Fprintf(page, "\nA device that comes or goes: %s. One that is no longer configured is taken away%s.\n", running(g.live), withVolume(g))
+		case g.device != "":
+			fmt.Fprintf(page, "\nThe device comes and goes with the next start. One that is no longer configured is taken away%s.\n", withVolume(g))
+		}
+	}
+	here := at + g.name + "."
+	if g.slots != nil {
+		here = at + g.name + "[slot]."
+	}
+	if len(g.settings) > 0 {
+		guideTable(page, g, key)
+	}
+	for _, sub := range g.groups {
+		fmt.Fprintf(page, "\n`%s`\n", here+sub.name)
+		subkey := key
+		if sub.slots != nil {
+			subkey = sub.key()
+		}
+		guideGroup(page, sub, here, subkey)
+	}
+}
+
+func withVolume(g *group) string {
+	if g == disksGroup || g.device != "" {
+		return ", and its volume is kept as an unused disk, or destroyed with `on_removal = \"destroy\"`" + boot(g)
+	}
+	if g == networkGroup {
+		return "; the first one cannot be removed"
+	}
+	return ""
+}
+
+func boot(g *group) string {
+	if g == disksGroup {
+		return "; the boot disk cannot be removed"
+	}
+	return ""
+}
+
+// key is what a group's devices are called in PVE's configuration.
+func (g *group) key() string {
+	switch {
+	case g == disksGroup, g.slots == cdromSlots:
+		return "scsiN, virtioN, sataN, ideN"
+	case g.name == "interfaces":
+		return "ipconfigN"
+	case g.slots == networkSlots:
+		return "netN"
+	case g.device != "":
+		return g.device
+	case g == pciGroup:
+		return "hostpciN"
+	case g == numaGroup:
+		return "numaN"
+	case g.slots != nil:
+		return g.name + "N"
+	}
+	return ""
+}
+
+func guideTable(page *strings.Builder, g *group, key string) {
+	page.WriteString("\n| attribute | in PVE | no longer configured | running |\n|---|---|---|---|\n")
+	for i := range g.settings {
+		s := &g.settings[i]
+		if s.source == local || s.source == reported {
+			continue
+		}
+		fmt.Fprintf(page, "| `%s` | %s | %s | %s |\n", s.name, where(s, key), removed(s), running(s.live)+onlyRoot(s))
+	}
+}
+
+func where(s *setting, key string) string {
+	if s.key != "" {
+		key = s.key
+	}
+	if s.source == secret {
+		return "`cipassword`"
+	}
+	property := ""
+	switch place := s.place.(type) {
+	case prop:
+		property = place.name
+	case bootOrder:
+		property = place.name
+	case smbiosText:
+		property = place.name
+	case ipAddress:
+		property = place.name
+	case ipMethod:
+		property = place.name
+	case nicModel:
+		property = "model"
+	case nicMAC:
+		property = "macaddr"
+	}
+	if property == "" {
+		return "`" + key + "`"
+	}
+	return fmt.Sprintf("`%s`: `%s`", key, property)
+}
+
+func removed(s *setting) string {
+	switch {
+	case s.source == required:
+		return "is required"
+	case s.source == structural, s.kept:
+		return "stays as it is"
+	case s.absent == nil:
+		return "not set"
+	}
+	return "`" + word(s.absent) + "`"
+}
+
+// word is a value as a configuration writes it.
+func word(value attr.Value) string {
+	switch value := value.(type) {
+	case types.String:
+		return `"` + value.ValueString() + `"`
+	case types.Float64:
+		return strconv.FormatFloat(value.ValueFloat64(), 'f', -1, 64)
+	case types.Set:
+		return `["` + strings.Join(itemsOf(value), `", "`) + `"]`
+	}
+	return value.String()
+}
+
+func running(l live) string {
+	switch l {
+	case atOnce:
+		return "at once"
+	case mostlyAtOnce:
+		return "mostly at once, see its description"
+	case hotplugDisk:
+		return "at once with `disk`, for `scsi` and `virtio`; else next start"
+	case hotplugNetwork:
+		return "at once with `network`; else next start"
+	case hotplugUSB:
+		return "at once with `usb`, for `l26` and Windows 8 and later; else next start"
+	case hotplugCPU:
+		return "at once with `cpu`; else next start"
+	case hotplugMemory:
+		return "at once with `memory`; else next start"
+	case atRestart:
+	}
+	return "next start"
+}
+
+func onlyRoot(s *setting) string {
+	var notes []string
+	if s.root != nil {
+		if s.root("socket") && s.root("spice") {
+			notes = append(notes, "root@pam only")
+		} else {
+			notes = append(notes, "a device of the node: root@pam only")
+		}
+	}
+	if s.since > 0 {
+		notes = append(notes, fmt.Sprintf("PVE %d and later", s.since))
+	}
+	if s.fixed {
+		notes = append(notes, "fixed once it is made")
+	}
+	if s.buses != nil {
+		notes = append(notes, strings.Join(s.buses, ", ")+" only")
+	}
+	if len(notes) == 0 {
+		return ""
+	}
+	return "; " + strings.Join(notes, "; ")
+}
