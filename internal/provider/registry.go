@@ -11,6 +11,7 @@ import (
 	"terraform-provider-proxmox/internal/datasources/storage"
 	"terraform-provider-proxmox/internal/datasources/template"
 	"terraform-provider-proxmox/internal/resources/connection"
+	"terraform-provider-proxmox/internal/resources/container"
 	"terraform-provider-proxmox/internal/resources/fenceaction"
 	"terraform-provider-proxmox/internal/resources/firewall"
 	"terraform-provider-proxmox/internal/resources/seediso"
@@ -22,6 +23,7 @@ func (p *proxmoxProvider) Resources(context.Context) []func() resource.Resource 
 	return []func() resource.Resource{
 		connection.New,
 		fenceaction.New,
+		container.New,
 		firewall.New,
 		seediso.New,
 		vm.New,
