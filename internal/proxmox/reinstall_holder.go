@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -81,6 +82,18 @@ func (c *Client) Holders(ctx context.Context, guest Guest) ([]Holder, error) {
 		}
 	}
 	return found, nil
+}
+
+// HeldFor reports whether there is a container by whose name it holds volumes of
+// the guest, as far as the shared view knows: it costs a refresh no call.
+func (c *Client) HeldFor(ctx context.Context, guest Guest) (bool, error) {
+	resources, err := c.View.Guests(ctx)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(resources, func(r Resource) bool {
+		return r.Type == string(KindContainer) && r.Name == holderName(guest) && c.options.VMIDRange.Contains(r.VMID)
+	}), nil
 }
 
 // findHolder takes the holder of an earlier run over.

@@ -1,0 +1,182 @@
+package container
+
+import (
+	"context"
+	"maps"
+
+	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"terraform-provider-proxmox/internal/framework"
+)
+
+// Schema describes the resource: the settings of the table, and what is no
+// setting of the container's.
+func (r *Resource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
+	attributes := table.Attributes()
+	maps.Copy(attributes, placeAttributes())
+	maps.Copy(attributes, reportedAttributes())
+	maps.Copy(attributes, neverAttributes())
+	attributes["timeouts"] = timeouts.Attributes(ctx, timeouts.Opts{Create: true, Read: true, Update: true, Delete: true})
+	resp.Schema = schema.Schema{
+		MarkdownDescription: "A container (LXC), unpacked from a template, unprivileged unless told otherwise, configured and started. " +
+			"What was configured and no longer is returns to PVE's default. A line in the notes marks the guest: one without it is never changed or deleted. " +
+			"With `reinstall` a changed template rebuilds the container under its id and keeps the mount points that are named, with their data.\n\n" +
+			"Backups are the opposite of a VM's: of a VM's disks each is included unless `backup = false`, of a container's mount points none unless " +
+			"`backup = true`; the root volume always is, folders and devices of the node never are. `in_backup` tells for each.",
+		Attributes: attributes,
+	}
+}
+
+// IdentitySchema describes what identifies the guest: never its node or its
+// cluster, which may change.
+func (r *Resource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
+	resp.IdentitySchema = identityschema.Schema{Attributes: map[string]identityschema.Attribute{
+		"vmid": identityschema.Int64Attribute{RequiredForImport: true, Description: "The guest's id in its cluster."},
+		"uid":  identityschema.StringAttribute{OptionalForImport: true, Description: "The random id that its marker carries."},
+	}}
+}
+
+// placeAttributes say where the container comes from and where it is.
+func placeAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"vmid": schema.Int64Attribute{
+			Optional: true, Computed: true, Validators: []validator.Int64{framework.VMID()},
+			MarkdownDescription: "The guest's id, inside the provider's `vmid_range`; the next unused one unless set. A change makes another guest.",
+		},
+		"template": schema.StringAttribute{
+			Optional: true, Computed: true,
+			MarkdownDescription: "The template to unpack, a volume of the content `vztmpl` such as `local:vztmpl/debian-13-standard_13.1-2_amd64.tar.zst`. " +
+				"A change makes another guest, or rebuilds this one where `reinstall` is configured. Empty after an import, since PVE does not say what a guest was made from.",
+		},
+		"node": schema.StringAttribute{
+			Optional: true, Computed: true, Validators: []validator.String{framework.NodeName()},
+			MarkdownDescription: "The node to make the guest on: the provider's default unless set. A guest that has moved since is the same guest.",
+		},
+		"pool": schema.StringAttribute{
+			Optional: true, Computed: true, Validators: []validator.String{framework.PoolName()},
+			MarkdownDescription: "The pool to make the guest in; the provider's default unless set. It is not changed afterwards.",
+		},
+		"unprivileged": schema.BoolAttribute{
+			Optional: true, Computed: true,
+			MarkdownDescription: "Whether ids inside the container are mapped to others on the node, so that its root is nobody there: `true` unless set. " +
+				"`false` needs the privilege `Sys.Modify` on `/`. A change makes another guest.",
+		},
+		"power": schema.StringAttribute{
+			Optional: true, Computed: true, Validators: []validator.String{powerWord{}},
+			MarkdownDescription: "`running` or `stopped`: acts when the value changes. Left out, the container is started once when it is made, and then left alone. " +
+				"What it really is shows in `status`.",
+		},
+	}
+}
+
+// reportedAttributes are found out.
+func reportedAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"uid": schema.StringAttribute{
+			Computed: true, MarkdownDescription: "The random id in the guest's marker, by which it is recognised.",
+		},
+		"provisioned": schema.BoolAttribute{
+			Computed: true, MarkdownDescription: "Whether the container was finished: unpacked, configured and started, after a reinstallation too. While it is `false`, the next apply finishes it.",
+		},
+		"status": schema.StringAttribute{
+			Computed: true, MarkdownDescription: "`running` or `stopped`, as the node says.",
+		},
+		"reboot_required": schema.SetAttribute{
+			Computed: true, ElementType: types.StringType,
+			MarkdownDescription: "PVE's configuration keys whose new value waits for the container's next start.",
+		},
+		"devices": schema.MapAttribute{
+			Computed: true, ElementType: types.StringType,
+			MarkdownDescription: "All volumes and network interfaces by slot, as PVE writes them, configured here or not; detached volumes are `unused0` and so on.",
+		},
+		"mac_addresses": schema.MapAttribute{
+			Computed: true, ElementType: types.StringType,
+			MarkdownDescription: "The address of each network interface, by slot.",
+		},
+		"reinstallation": schema.MapAttribute{
+			Computed: true, ElementType: types.StringType,
+			MarkdownDescription: "What the last reinstallation did to each volume, by slot: `kept`, `rebuilt` or `destroyed`. A plan that reinstalls shows it beforehand.",
+		},
+	}
+}
+
+// neverAttributes are those of a VM that a container cannot have. They are here so
+// that their absence is explained.
+func neverAttributes() map[string]schema.Attribute {
+	attributes := map[string]schema.Attribute{}
+	for name, reason := range neverReasons {
+		attributes[name] = schema.StringAttribute{
+			Optional: true, MarkdownDescription: "Refused: " + reason, Validators: []validator.String{refuse{never: true, reason: reason}},
+		}
+	}
+	for name, reason := range notYetReasons {
+		attributes[name] = schema.StringAttribute{
+			Optional: true, MarkdownDescription: "Refused for now: " + reason, Validators: []validator.String{refuse{reason: reason}},
+		}
+	}
+	return attributes
+}
+
+// The commands of a VM that do not fit a container, and those that PVE has for
+// containers and this provider not yet.
+var (
+	neverReasons = map[string]string{
+		"bios":       "a container has no firmware: it shares the node's kernel.",
+		"machine":    "a container has no emulated machine: it shares the node's kernel.",
+		"boot_order": "a container boots from its root volume, never from a network or another disk.",
+		"cloud_init": "a container is set up by PVE itself: hostname, dns, network and ssh_keys are settings of their own.",
+	}
+	notYetReasons = map[string]string{
+		"clone_from":   "PVE can clone containers; this provider unpacks them from templates only.",
+		"restore_from": "PVE can restore containers from backups; this provider unpacks them from templates only.",
+	}
+)
+
+// refuse is an attribute that is never set, with the reason.
+type refuse struct {
+	never  bool
+	reason string
+}
+
+// Description says so.
+func (r refuse) Description(context.Context) string { return r.reason }
+
+// MarkdownDescription says so.
+func (r refuse) MarkdownDescription(context.Context) string { return r.reason }
+
+// ValidateString refuses every value.
+func (r refuse) ValidateString(_ context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	if req.ConfigValue.IsNull() {
+		return
+	}
+	summary := "Not yet supported: " + req.Path.String()
+	if r.never {
+		summary = "Containers never have " + req.Path.String()
+	}
+	resp.Diagnostics.AddAttributeError(req.Path, summary, r.reason)
+}
+
+// powerWord accepts the powers that a container can have.
+type powerWord struct{}
+
+// Description names them.
+func (powerWord) Description(context.Context) string { return "must be running or stopped" }
+
+// MarkdownDescription names them.
+func (p powerWord) MarkdownDescription(ctx context.Context) string { return p.Description(ctx) }
+
+// ValidateString tells what PVE could do from what makes no sense.
+func (powerWord) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
+	if req.ConfigValue.ValueString() == "paused" {
+		resp.Diagnostics.AddAttributeError(req.Path, "Not yet supported: a paused container",
+			"PVE suspends containers by checkpointing them with CRIU, which it does not ship, so that the call fails. Use stopped.")
+		return
+	}
+	stringvalidator.OneOf(powerRunning, powerStopped).ValidateString(ctx, req, resp)
+}
