@@ -37,7 +37,7 @@ func TestSettings(t *testing.T) {
 		TokenID: tokenID, TokenSecret: secret, CAFile: "ca.pem", CAPEM: []byte{}, Cluster: "dc1",
 		VMIDRange: proxmox.VMIDRange{First: 20000, Last: 20999}, LedgerPool: "terraform",
 		FenceScope: proxmox.FenceScope{VMIDs: []int{101}, Nodes: []string{"pve-dc1-02"}},
-		Limits: proxmox.Limits{Requests: 8, TasksPerStorage: 1},
+		Limits:     proxmox.Limits{Requests: 8, TasksPerStorage: 1},
 	}
 	if diags.HasError() || !reflect.DeepEqual(options, want) {
 		t.Errorf("options are %+v, want %+v (%v)", options, want, diags)

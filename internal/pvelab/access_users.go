@@ -166,6 +166,8 @@ func userDelete(c *call) (any, error) {
 	id := c.params.str("userid")
 	delete(c.lab.access.users, id)
 	c.lab.leaveGroups(id)
-	c.lab.dropACL(func(e aclEntry) bool { return e.kind == "user" && e.id == id || e.kind == "token" && strings.HasPrefix(e.id, id+"!") })
+	c.lab.dropACL(func(e aclEntry) bool {
+		return e.kind == "user" && e.id == id || e.kind == "token" && strings.HasPrefix(e.id, id+"!")
+	})
 	return nothing(c)
 }

@@ -20,7 +20,7 @@ func ledgerPool(t *testing.T, target *acctest.Target, pool string) string {
 	ctx := context.Background()
 	acctest.Must(t, target.Hand.Call(ctx, http.MethodPost, "/pools", byhand.Params{"poolid": pool}, nil))
 	t.Cleanup(func() {
-		for _, entry := range append(reserved(t, target, pool), pool) {
+		for _, entry := range append(reserved(ctx, t, target, pool), pool) {
 			acctest.Must(t, target.Hand.Call(ctx, http.MethodDelete, "/pools", byhand.Params{"poolid": entry}, nil))
 		}
 	})
@@ -29,12 +29,12 @@ func ledgerPool(t *testing.T, target *acctest.Target, pool string) string {
 }
 
 // reserved lists the pools within a pool.
-func reserved(t *testing.T, target *acctest.Target, pool string) []string {
+func reserved(ctx context.Context, t *testing.T, target *acctest.Target, pool string) []string {
 	t.Helper()
 	var pools []struct {
 		ID string `json:"poolid"`
 	}
-	acctest.Must(t, target.Hand.Call(context.Background(), http.MethodGet, "/pools", nil, &pools))
+	acctest.Must(t, target.Hand.Call(ctx, http.MethodGet, "/pools", nil, &pools))
 	var within []string
 	for _, each := range pools {
 		if strings.HasPrefix(each.ID, pool+"/") {
