@@ -40,6 +40,7 @@ func cloneCT(c *call) (any, error) {
 	g := newGuest(kindLXC, cl.newid, c.node)
 	g.conf = maps.Clone(cl.conf)
 	c.lab.guests[cl.newid] = g
+	c.lab.copyFirewall(cl.vmid, cl.newid)
 	return c.lab.startTask(c, c.node, "vzclone", strconv.Itoa(cl.vmid), func(t *task) error { return cl.work(t, source) }), nil
 }
 
@@ -218,5 +219,6 @@ func (cl *ctCloning) undo(t *task, source *guest) {
 			}
 		}
 		delete(t.lab.guests, cl.newid)
+		t.lab.removeFirewall(cl.newid)
 	})
 }

@@ -67,6 +67,7 @@ func (d *ctDestruction) work(t *task) error {
 				t.lab.unbind(t.lab.guests[d.vmid], t.logf)
 			}
 			t.lab.removeGuestAccess(d.vmid)
+			t.lab.removeFirewall(d.vmid)
 			delete(t.lab.guests, d.vmid)
 		})
 		return nil

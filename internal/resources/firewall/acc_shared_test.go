@@ -113,6 +113,9 @@ func TestAccFirewall_node(t *testing.T) {
 		})
 		noChanges(t, workspace)
 	}
+	acctest.Must(t, workspace.Write(shared(target, `node = "pve2"`, "rules = [{ direction = \"in\", action = \"DROP\", protocol = \"tcp\" }]")))
+	said(t, acctest.MustRun(t, workspace, "plan"), "may lock the provider out", "port 8006 to 127.0.0.1")
+	acctest.Must(t, workspace.Write(config(50000)))
 	acctest.MustRun(t, workspace, "state", "rm", address)
 	acctest.MustRun(t, workspace, "import", address, "node/pve2")
 	noChanges(t, workspace)

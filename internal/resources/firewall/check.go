@@ -41,6 +41,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		c.inRange(r.Data)
 		c.guest(ctx)
 		c.lockout(ctx)
+		c.nodeLockout(ctx)
 		if creates {
 			c.takeover(ctx)
 		}
@@ -132,6 +133,28 @@ func (c *check) takeover(ctx context.Context) {
 	if foreign > 0 {
 		c.diags.AddAttributeWarning(path.Root("rules"), fmt.Sprintf("%d rules of %s are removed", foreign, c.scope),
 			`The list of rules is owned whole, and those are not configured. With ownership = "tagged" they stay; an import shows them.`)
+	}
+}
+
+// nodeLockout warns of a node's rules that may refuse the provider: they come
+// before the cluster's. Whether the node's firewall is in force is the cluster's
+// to say.
+func (c *check) nodeLockout(ctx context.Context) {
+	if c.scope.Kind != proxmox.FirewallNode || !c.want.managed || c.planned.AcceptRisk.ValueBool() || !c.complete() {
+		return
+	}
+	from, err := c.client.LocalAddress(ctx)
+	if err != nil {
+		return
+	}
+	a := approach{from: from}
+	for _, entrance := range entrances {
+		a.port, a.macro, a.service = entrance.port, entrance.macro, entrance.service
+		if !a.open(c.want.rules, accepts) {
+			c.diags.AddAttributeWarning(path.Root("rules"), "The node's rules may lock the provider out",
+				fmt.Sprintf("They are seen to refuse TCP port %d to %s, where the provider runs, or to leave it to a security group.", a.port, from))
+			return
+		}
 	}
 }
 
