@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,7 +46,7 @@ func TestOptionsArePVEs(t *testing.T) {
 		must(t, json.Unmarshal(raw, &methods))
 		for _, method := range methods {
 			kind, wanted := paths[method.Path]
-			if !wanted || method.Method != "PUT" {
+			if !wanted || method.Method != http.MethodPut {
 				continue
 			}
 			for key, property := range method.Parameters.Properties {
