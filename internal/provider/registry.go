@@ -7,7 +7,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
 	"terraform-provider-proxmox/internal/datasources/firewalllog"
+	"terraform-provider-proxmox/internal/datasources/guestprobe"
+	"terraform-provider-proxmox/internal/datasources/guests"
 	"terraform-provider-proxmox/internal/datasources/node"
+	"terraform-provider-proxmox/internal/datasources/replication"
 	"terraform-provider-proxmox/internal/datasources/storage"
 	"terraform-provider-proxmox/internal/datasources/template"
 	"terraform-provider-proxmox/internal/resources/connection"
@@ -34,8 +37,11 @@ func (p *proxmoxProvider) Resources(context.Context) []func() resource.Resource 
 func (p *proxmoxProvider) DataSources(context.Context) []func() datasource.DataSource {
 	return []func() datasource.DataSource{
 		firewalllog.NewDataSource,
+		guestprobe.NewDataSource,
+		guests.NewDataSource,
 		node.NewDataSource,
 		node.NewListDataSource,
+		replication.NewDataSource,
 		storage.NewDataSource,
 		template.NewDataSource,
 	}

@@ -198,6 +198,8 @@ func (a *admin) setGuest(w http.ResponseWriter, r *http.Request) {
 		body := struct {
 			IgnoreShutdown *bool `json:"ignore_shutdown"`
 			MuteAgent      *bool `json:"mute_agent"`
+
+			Services map[string]string `json:"services"`
 		}{}
 		err := decodeStrict(r, &body)
 		if err == nil && body.IgnoreShutdown != nil {
@@ -205,6 +207,9 @@ func (a *admin) setGuest(w http.ResponseWriter, r *http.Request) {
 		}
 		if err == nil && body.MuteAgent != nil {
 			a.lab.faults.MuteAgent(vmid, *body.MuteAgent)
+		}
+		for unit, state := range body.Services {
+			a.lab.faults.SetService(vmid, unit, state)
 		}
 		reply(w, body, err)
 	})

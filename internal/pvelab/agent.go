@@ -235,14 +235,32 @@ type execResult struct {
 	code int
 }
 
-// agentExec runs a command in the guest; the lab's guest echoes it.
+// systemctl answers `systemctl is-active -- UNIT` in a guest, as systemd does; ok
+// is false for every other command.
+func (l *Lab) systemctl(g *guest, command []string) (r execResult, ok bool) {
+	if len(command) != 4 || command[0] != "systemctl" || command[1] != "is-active" {
+		return execResult{}, false
+	}
+	state := orDefault(l.services[g.vmid][command[3]], "inactive")
+	if r.out = state + "\n"; state != "active" {
+		r.code = 3
+	}
+	return r, true
+}
+
+// agentExec runs a command in the guest; the lab's guest echoes what it does not
+// know.
 func agentExec(c *call) (any, error) {
 	g, err := c.agent()
 	if err != nil {
 		return nil, err
 	}
 	pid := 178 + len(g.run.execs)
-	g.run.execs[pid] = execResult{out: strings.Join(c.params.list("command"), " ") + "\n"}
+	r, known := c.lab.systemctl(g, c.params.list("command"))
+	if !known {
+		r.out = strings.Join(c.params.list("command"), " ") + "\n"
+	}
+	g.run.execs[pid] = r
 	return map[string]any{"pid": pid}, nil
 }
 

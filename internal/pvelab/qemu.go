@@ -12,6 +12,8 @@ type qemuState struct {
 	// deaf guests ignore ACPI and agent requests to shut down; those in mute
 	// have no agent running. Both by vmid, whether or not the guest exists yet.
 	deaf, mute map[int]bool
+	// services are the states of guests' units of systemd.
+	services map[int]map[string]string
 }
 
 // IgnoreShutdown makes a guest ignore requests to shut down, or heed them again.
@@ -26,11 +28,22 @@ func (f *Faults) MuteAgent(vmid int, mute bool) {
 	f.lab.locked(func() { f.lab.mute[vmid] = mute })
 }
 
+// SetService gives a service in a guest a state, such as "active" or "failed". The
+// guest need not exist yet; a service that nobody has set is "inactive".
+func (f *Faults) SetService(vmid int, unit, state string) {
+	f.lab.locked(func() {
+		if f.lab.services[vmid] == nil {
+			f.lab.services[vmid] = map[string]string{}
+		}
+		f.lab.services[vmid][unit] = state
+	})
+}
+
 func (l *Lab) initQemu() {
 	l.guests = map[int]*guest{}
 	l.locks = newGuestLocks()
 	l.lastPID = 8000
-	l.deaf, l.mute = map[int]bool{}, map[int]bool{}
+	l.deaf, l.mute, l.services = map[int]bool{}, map[int]bool{}, map[int]map[string]string{}
 }
 
 func (l *Lab) routeQemu() {

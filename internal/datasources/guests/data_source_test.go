@@ -1,0 +1,96 @@
+package guests_test
+
+import (
+	"net/http"
+	"reflect"
+	"testing"
+
+	"terraform-provider-proxmox/internal/acctest/byhand"
+	"terraform-provider-proxmox/internal/acctest/protocol"
+	"terraform-provider-proxmox/internal/provider"
+)
+
+const uid = "5f0c1f3e-6a7b-4c8d-9e0f-112233445566"
+
+func newLab(t *testing.T) *protocol.Lab {
+	t.Helper()
+
+	lab := protocol.NewLab(t, provider.New("test")(), "full", nil)
+	must(t, lab.Hand.CreateVM(t.Context(), "pve1", 101, byhand.Params{
+		"tags": "erp;prod", "pool": "terraform", "onboot": 1, "description": "terraform-proxmox-uid=" + uid + "/101",
+		"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0,link_down=1", "net1": "e1000=BC:24:11:00:00:02,bridge=vmbr1",
+	}))
+	must(t, lab.Hand.CreateVM(t.Context(), "pve2", 102, byhand.Params{"tags": "erp", "description": "terraform-proxmox-uid=" + uid + "/101"}))
+	must(t, lab.Hand.Task(t.Context(), http.MethodPost, "/nodes/pve2/lxc", byhand.Params{
+		"vmid": 103, "ostemplate": "local:vztmpl/debian-13-standard_13.1-1_amd64.tar.zst", "rootfs": "local-lvm:1",
+		"net0": "name=eth0,bridge=vmbr0,hwaddr=BC:24:11:00:00:03",
+	}))
+	return lab
+}
+
+func ids(t *testing.T, lab *protocol.Lab, config protocol.Object) (vmids []int, all []protocol.Object) {
+	t.Helper()
+
+	state, diagnostics := lab.ReadDataSource(t, "proxmox_guests", config)
+	if len(diagnostics) != 0 {
+		t.Fatal(diagnostics)
+	}
+	vmids = []int{}
+	for _, each := range state["guests"].([]any) {
+		guest := each.(protocol.Object)
+		vmids = append(vmids, int(guest["vmid"].(float64)))
+		all = append(all, guest)
+	}
+	return vmids, all
+}
+
+func TestGuestsFilters(t *testing.T) {
+	t.Parallel()
+
+	lab := newLab(t)
+	for name, tc := range map[string]struct {
+		config protocol.Object
+		want   []int
+	}{
+		"all but templates": {protocol.Object{}, []int{101, 102, 103}},
+		"VMs":               {protocol.Object{"kind": "vm"}, []int{101, 102}},
+		"containers":        {protocol.Object{"kind": "container"}, []int{103}},
+		"a node":            {protocol.Object{"node": "pve2"}, []int{102, 103}},
+		"a pool":            {protocol.Object{"pool": "terraform"}, []int{101}},
+		"a tag":             {protocol.Object{"tags": []any{"erp"}}, []int{101, 102}},
+		"two tags":          {protocol.Object{"tags": []any{"erp", "prod"}}, []int{101}},
+		"marked":            {protocol.Object{"marked": true}, []int{101}},
+		"not marked":        {protocol.Object{"marked": false}, []int{102, 103}},
+		"none":              {protocol.Object{"node": "pve3"}, []int{}},
+	} {
+		if got, _ := ids(t, lab, tc.config); !reflect.DeepEqual(got, tc.want) {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
+	}
+}
+
+func TestGuestsDetails(t *testing.T) {
+	t.Parallel()
+
+	lab := newLab(t)
+	_, plain := ids(t, lab, protocol.Object{"kind": "vm"})
+	plain[0].Want(t, protocol.Object{"kind": "vm", "node": "pve1", "status": "stopped", "pool": "terraform", "marked": nil, "uid": nil, "onboot": nil, "nics": nil})
+	before := lab.Counters().Snapshot()
+	_, all := ids(t, lab, protocol.Object{"details": true})
+	if calls := lab.Counters().Snapshot().Sub(before).Requests; calls["GET /nodes/{node}/qemu/{vmid}/pending"] != 2 || calls["GET /nodes/{node}/lxc/{vmid}/pending"] != 1 {
+		t.Errorf("calls are %v", calls)
+	}
+	all[0].Want(t, protocol.Object{"marked": true, "uid": uid, "onboot": true})
+	all[0].At(t, "nics", "net0").Want(t, protocol.Object{"mac": "BC:24:11:00:00:01", "bridge": "vmbr0", "link_up": false})
+	all[0].At(t, "nics", "net1").Want(t, protocol.Object{"mac": "BC:24:11:00:00:02", "bridge": "vmbr1", "link_up": true})
+	all[1].Want(t, protocol.Object{"marked": false, "uid": nil, "onboot": false})
+	all[2].Want(t, protocol.Object{"kind": "container"})
+	all[2].At(t, "nics", "net0").Want(t, protocol.Object{"mac": "BC:24:11:00:00:03", "bridge": "vmbr0", "link_up": true})
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
