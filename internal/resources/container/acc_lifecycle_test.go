@@ -12,6 +12,7 @@ import (
 
 	"terraform-provider-proxmox/internal/acctest"
 	"terraform-provider-proxmox/internal/acctest/byhand"
+	"terraform-provider-proxmox/internal/pvelab"
 )
 
 const lifecycleBefore = `
@@ -56,7 +57,16 @@ const lifecycleAfter = `
 // container while it runs.
 func TestAccContainer_lifecycle(t *testing.T) {
 	t.Parallel()
-	target := acctest.New(t)
+	lifecycle(t, acctest.New(t))
+}
+
+func TestAccContainer_lifecycle8(t *testing.T) {
+	t.Parallel()
+	lifecycle(t, acctest.NewLab(t, pvelab.Options{Version: "8.4"}))
+}
+
+func lifecycle(t *testing.T, target *acctest.Target) {
+	t.Helper()
 	var vmid int
 
 	resource.Test(t, resource.TestCase{

@@ -1,0 +1,52 @@
+package container_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"terraform-provider-proxmox/internal/acctest"
+	"terraform-provider-proxmox/internal/pvelab"
+)
+
+// TestAccContainer_killed kills CLI and provider at once while PVE is at work for a
+// reinstallation: PVE goes on, the data stays, and the next apply finishes the job.
+func TestAccContainer_killed(t *testing.T) {
+	t.Parallel()
+	tasks := map[string]pvelab.TaskFault{
+		"while the holder is made":         {Type: "vzcreate", ID: "20001", Hold: true},
+		"while the volume moves out":       {Type: "move_volume", ID: "20000-mp0>20001-mp0", Hold: true},
+		"while the container is destroyed": {Type: "vzdestroy", ID: "20000", Hold: true},
+		"while the container is made anew": {Type: "vzcreate", ID: "20000", Hold: true},
+		"while the volume moves back":      {Type: "move_volume", ID: "20001-mp0>20000-mp0", Hold: true},
+		"while the holder is destroyed":    {Type: "vzdestroy", ID: "20001", Hold: true},
+	}
+	for name, task := range tasks {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			target := acctest.NewLab(t, pvelab.Options{})
+			faults := target.Lab.Faults()
+			workspace := target.Workspace(t)
+			acctest.Must(t, workspace.Write(databaseConfig(target, oldTemplate, "")))
+			acctest.MustRun(t, workspace, "apply", "-auto-approve")
+			before := target.Lab.Contents(20000)
+			id, err := faults.AddTask(task)
+			acctest.Must(t, err)
+
+			acctest.Must(t, workspace.Write(databaseConfig(target, newTemplate, "")))
+			process, err := workspace.Start(context.Background(), "apply", "-auto-approve")
+			acctest.Must(t, err)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			acctest.Must(t, faults.Reached(ctx, id))
+			acctest.Must(t, process.Kill())
+			_, _ = process.Wait() // It was killed.
+			faults.Release(id)
+
+			// The state's lock is the dead process'.
+			acctest.MustRun(t, workspace, "apply", "-auto-approve", "-lock=false")
+			checkReinstalled(t, target, 20000, before)
+			empty(t, workspace)
+		})
+	}
+}
