@@ -95,6 +95,6 @@ func TestAccVM_noRights(t *testing.T) {
 	if err == nil {
 		t.Errorf("a token without rights made a VM:\n%s", output)
 	}
-	said(t, output, "privilege")
+	said(t, output, "no privileges at all", "privilege separation", "--privsep 0", "VM.Clone on")
 	acctest.Must(t, target.CheckGone("acc-powerless")(nil))
 }
