@@ -31,9 +31,10 @@ const (
 var arrows = map[string][]string{
 	"main":        {"provider"},
 	"cmd":         {"pvelab"},
-	"provider":    {"resources", "datasources", "framework", "proxmox"},
+	"provider":    {"resources", "datasources", "actions", "framework", "proxmox"},
 	"resources":   {"framework", "proxmox", "seed"},
 	"datasources": {"framework", "proxmox"},
+	"actions":     {"framework", "proxmox"},
 	"framework":   {"proxmox", "seed"},
 	"proxmox":     {},
 	"seed":        {},

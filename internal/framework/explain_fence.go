@@ -11,6 +11,7 @@ import (
 func fencing(err error) (explanation, bool) {
 	var refusal *proxmox.FenceRefusal
 	var unproven *proxmox.FenceUnprovenError
+	var unfit *proxmox.UnfitError
 	switch {
 	case errors.Is(err, proxmox.ErrFenceScope):
 		return explanation{
@@ -19,6 +20,8 @@ func fencing(err error) (explanation, bool) {
 			remedy: "Fencing is the one thing that reaches guests which the provider does not own, and only those that are listed in the provider block: " +
 				"fence_scope = { vmids = [101] } for guests, fence_scope = { nodes = [\"pve2\"] } for nodes.",
 		}, true
+	case errors.As(err, &unfit):
+		return explanation{cause: "the command does not fit the guest", said: sentence(unfit.Error()) + " Nothing was done."}, true
 	case errors.As(err, &refusal):
 		e := explanation{
 			cause: "the check " + refusal.Check + " failed",

@@ -50,6 +50,7 @@ func (p *proxmoxProvider) Configure(ctx context.Context, req provider.ConfigureR
 	data := &framework.ProviderData{}
 	resp.ResourceData = data
 	resp.DataSourceData = data
+	resp.ActionData = data
 
 	data.Unknown = unknownAttributes(req.Config, &resp.Diagnostics)
 	if len(data.Unknown) > 0 {

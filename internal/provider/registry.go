@@ -3,9 +3,12 @@ package provider
 import (
 	"context"
 
+	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
+	"terraform-provider-proxmox/internal/actions/fence"
+	"terraform-provider-proxmox/internal/actions/vmpower"
 	"terraform-provider-proxmox/internal/datasources/firewalllog"
 	"terraform-provider-proxmox/internal/datasources/guestprobe"
 	"terraform-provider-proxmox/internal/datasources/guests"
@@ -44,5 +47,14 @@ func (p *proxmoxProvider) DataSources(context.Context) []func() datasource.DataS
 		replication.NewDataSource,
 		storage.NewDataSource,
 		template.NewDataSource,
+	}
+}
+
+// Actions lists the constructors of the actions. CLIs that know none leave them
+// alone.
+func (p *proxmoxProvider) Actions(context.Context) []func() action.Action {
+	return []func() action.Action{
+		fence.New,
+		vmpower.New,
 	}
 }

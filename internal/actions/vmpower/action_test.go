@@ -1,0 +1,115 @@
+package vmpower_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"terraform-provider-proxmox/internal/acctest/byhand"
+	"terraform-provider-proxmox/internal/acctest/protocol"
+	"terraform-provider-proxmox/internal/provider"
+)
+
+const uid = "5f0c1f3e-6a7b-4c8d-9e0f-112233445566"
+
+// newLab has a VM of ours, 20000, and a stranger in the fence scope, 101.
+func newLab(t *testing.T) *protocol.Lab {
+	t.Helper()
+
+	lab := protocol.NewLab(t, provider.New("test")(), "full", protocol.Object{
+		"vmid_range": protocol.Object{"first": 20000, "last": 20099}, "fence_scope": protocol.Object{"vmids": []any{101}},
+	})
+	for vmid, params := range map[int]byhand.Params{101: {}, 20000: {"description": "terraform-proxmox-uid=" + uid + "/20000"}} {
+		if err := lab.Hand.CreateVM(t.Context(), "pve2", vmid, params); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return lab
+}
+
+func qmpStatus(t *testing.T, lab *protocol.Lab, vmid string) string {
+	t.Helper()
+
+	var status struct {
+		QMPStatus string `json:"qmpstatus"`
+	}
+	if err := lab.Hand.Call(t.Context(), http.MethodGet, "/nodes/pve2/qemu/"+vmid+"/status/current", nil, &status); err != nil {
+		t.Fatal(err)
+	}
+	return status.QMPStatus
+}
+
+func TestPower(t *testing.T) {
+	t.Parallel()
+
+	lab := newLab(t)
+	lab.Faults().IgnoreShutdown(20000, true)
+	for _, step := range []struct{ command, want string }{
+		{"start", "running"}, {"start", "running"}, {"pause", "paused"}, {"resume", "running"}, {"shutdown", "stopped"}, {"stop", "stopped"},
+	} {
+		progress, diagnostics := lab.InvokeAction(t, "proxmox_vm_power", protocol.Object{
+			"command": step.command, "vmid": 20000, "uid": uid, "shutdown_timeout": "5s", "force_stop": true,
+		})
+		if len(diagnostics) != 0 || !slices.Contains(progress, step.command+" VM 20000 on pve2") {
+			t.Fatalf("%s: %q, %s", step.command, progress, diagnostics)
+		}
+		if got := qmpStatus(t, lab, "20000"); got != step.want {
+			t.Errorf("after %s the VM is %s", step.command, got)
+		}
+	}
+	for _, step := range []struct{ command, want string }{{"start", "running"}, {"stop", "stopped"}} {
+		if _, diagnostics := lab.InvokeAction(t, "proxmox_vm_power", protocol.Object{"command": step.command, "vmid": 101, "foreign": true}); len(diagnostics) != 0 {
+			t.Fatal(diagnostics)
+		}
+		if got := qmpStatus(t, lab, "101"); got != step.want {
+			t.Errorf("after %s the stranger is %s", step.command, got)
+		}
+	}
+}
+
+// TestPowerUnderHA holds that a command waits for the manager, for which it is
+// only a request.
+func TestPowerUnderHA(t *testing.T) {
+	t.Parallel()
+
+	lab := newLab(t)
+	err := lab.Hand.Call(t.Context(), http.MethodPost, "/cluster/ha/resources", byhand.Params{"sid": "vm:20000", "state": "stopped"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct{ command, want string }{{"start", "running"}, {"stop", "stopped"}} {
+		if _, diagnostics := lab.InvokeAction(t, "proxmox_vm_power", protocol.Object{"command": step.command, "vmid": 20000}); len(diagnostics) != 0 {
+			t.Fatal(diagnostics)
+		}
+		if got := qmpStatus(t, lab, "20000"); got != step.want {
+			t.Errorf("after %s the VM is %s", step.command, got)
+		}
+	}
+}
+
+func TestPowerRefused(t *testing.T) {
+	t.Parallel()
+
+	lab := newLab(t)
+	before := lab.Counters().Snapshot()
+	for says, config := range map[string]protocol.Object{
+		"does not fit, never":    {"command": "pause", "vmid": 101, "foreign": true},
+		"does not run":           {"command": "reboot", "vmid": 20000},
+		"not yet":                {"command": "pause", "vmid": 20000},
+		"is not paused":          {"command": "resume", "vmid": 20000},
+		"not in the fence scope": {"command": "start", "vmid": 20000, "foreign": true},
+		"outside the range":      {"command": "start", "vmid": 101},
+		"another guest's marker": {"command": "start", "vmid": 20000, "uid": "00000000-0000-4000-8000-000000000000"},
+		"explode":                {"command": "explode", "vmid": 20000},
+	} {
+		if _, diagnostics := lab.InvokeAction(t, "proxmox_vm_power", config); !strings.Contains(diagnostics.Errors().String(), says) {
+			t.Errorf("%v: %s", config, diagnostics)
+		}
+	}
+	for call, n := range lab.Counters().Snapshot().Sub(before).Requests {
+		if !strings.HasPrefix(call, "GET ") {
+			t.Errorf("%d × %s", n, call)
+		}
+	}
+}
