@@ -90,7 +90,9 @@ func checkApplied(t *testing.T, at string, planned, applied tftypes.Value) {
 	}
 }
 
-func isObject(v tftypes.Value) bool { return v.Type().Is(tftypes.Object{}) || v.Type().Is(tftypes.Map{}) }
+func isObject(v tftypes.Value) bool {
+	return v.Type().Is(tftypes.Object{}) || v.Type().Is(tftypes.Map{})
+}
 
 // members are the attributes of an object or the elements of a map, none of one
 // that is null or unknown.

@@ -94,7 +94,7 @@ func (c *checker) checkSince(ctx context.Context) {
 // checkHardware checks what the table says of settings and what they say of each
 // other.
 func (d *draft) checkHardware() {
-	d.eachChange(func(s *setting, at path.Path, planned, held attr.Value) {
+	d.eachChange(func(s *setting, at path.Path, _, held attr.Value) {
 		if s.fixed && isKnown(held) && len(d.replace) == 0 {
 			d.diags.AddAttributeError(at, fmt.Sprintf("%s cannot be changed", at),
 				"It is given when the device is made. Take the device out of the configuration, apply, and add it anew: its content is lost.")

@@ -25,7 +25,7 @@ func TestGuide(t *testing.T) {
 		must(t, os.WriteFile(file, []byte(want), 0o600))
 		return
 	}
-	got, err := os.ReadFile(file) //nolint:gosec // A file of this project.
+	got, err := os.ReadFile(file)
 	must(t, err)
 	if diff := cmp.Diff(string(got), want); diff != "" {
 		t.Errorf("run go generate, for the table has changed: %s", diff)
