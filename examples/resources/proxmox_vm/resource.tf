@@ -52,3 +52,38 @@ output "web" {
     addresses = proxmox_vm.web.network["net0"].ipv4_addresses
   }
 }
+
+# A desktop with UEFI, Secure Boot and a TPM. What is left out stays as it is in
+# the template.
+resource "proxmox_vm" "desktop" {
+  name     = "desktop-1"
+  template = data.proxmox_template.debian.vmid
+  power    = "stopped"
+
+  os_type    = "win11"
+  bios       = "ovmf"
+  machine    = { type = "q35" }
+  efi_disk   = { type = "4m", pre_enrolled_keys = true }
+  tpm        = { version = "v2.0" }
+  cpu        = { cores = 4, type = "host", limit = 3.5 }
+  memory     = { mib = 8192, balloon_mib = 4096 }
+  protection = true
+
+  disks = {
+    scsi0 = {
+      size_gib  = 64
+      discard   = true
+      ssd       = true
+      cache     = "writeback"
+      limits    = { iops_read = 2000, iops_write = 1000 }
+      replicate = false
+    }
+  }
+
+  vga      = { type = "virtio", memory_mib = 64, clipboard = "vnc" }
+  audio    = { device = "ich9-intel-hda" }
+  usb      = { usb0 = { host = "spice" } }
+  rng      = { source = "/dev/urandom" }
+  watchdog = { model = "i6300esb", action = "reset" }
+  startup  = { order = 2, up_seconds = 30 }
+}

@@ -19,7 +19,7 @@ var updateGuide = flag.Bool("update", false, "write the guide of settings from t
 // TestGuide holds the guide against the table that the resource works by.
 func TestGuide(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join("..", "..", "..", "templates", "guides", "vm-settings.md.tmpl")
+	file := filepath.Join("..", "..", "..", "templates", "guides", "vm-settings.md")
 	want := guide()
 	if *updateGuide {
 		must(t, os.WriteFile(file, []byte(want), 0o600))
