@@ -1,0 +1,11 @@
+data "proxmox_guest_probe" "erp" {
+  vmid    = proxmox_vm.erp.vmid
+  service = "postgresql"
+}
+
+check "erp" {
+  assert {
+    condition     = coalesce(data.proxmox_guest_probe.erp.service_active, false)
+    error_message = "PostgreSQL does not run."
+  }
+}
