@@ -240,15 +240,15 @@ func TestAccFirewall_plans(t *testing.T) {
 	} {
 		refused(t, target, workspace, rule(text), want)
 	}
-	for body, want := range map[string]string{
-		"options = { conntrack_max = 40000 }":                                            "is for nodes",
-		"ownership = \"tagged\"\nrules = []":                                             "is needed with",
-		"aliases = { a1 = \"10.0.0.1/32\" }":                                             "keeps as 10.0.0.1",
-		"ip_sets = { Big = [] }":                                                         "is not a set's name",
-		"spoof_protection = { net0 = [\"10.0.0.1\"] }\noptions = { mac_filter = false }": "needs the MAC filter",
-		"comment = \"x\"":                                                                "is for security groups",
+	for _, tc := range [][2]string{
+		{"options = { conntrack_max = 40000 }", "is for nodes"},
+		{"ownership = \"tagged\"\nrules = []", "is needed with"},
+		{"aliases = { a1 = \"10.0.0.1/32\" }", "keeps as 10.0.0.1"},
+		{"ip_sets = { Big = [] }", "is not a set's name"},
+		{"spoof_protection = { net0 = [\"10.0.0.1\"] }\noptions = { mac_filter = false }", "needs the MAC filter"},
+		{"comment = \"x\"", "is for security groups"},
 	} {
-		refused(t, target, workspace, firewall(target, vmid, body), want)
+		refused(t, target, workspace, firewall(target, vmid, tc[0]), tc[1])
 	}
 }
 
