@@ -213,6 +213,37 @@ func TestAccVM_seedGone(t *testing.T) {
 	}
 }
 
+// TestAccVM_cdromMoved says so when a VM moved away from its image.
+func TestAccVM_cdromMoved(t *testing.T) {
+	t.Parallel()
+	skipIfShort(t)
+	target := acctest.NewLab(t, pvelab.Options{})
+	workspace := target.Workspace(t)
+	ctx := context.Background()
+	configuration := target.Provider() + fmt.Sprintf("resource \"proxmox_seed_iso\" \"s\" {\n storage = \"seeds\"\n user_data = %q\n}\n", seedUser) +
+		vmBlock("test", target, "acc-cdrom-moved", "cdrom = { ide2 = { volume_id = proxmox_seed_iso.s.volume_id } }\npower = \"stopped\"\nstorage = \"shared-nfs\"")
+	acctest.Must(t, workspace.Write(configuration))
+	acctest.MustRun(t, workspace, "apply", "-auto-approve")
+	vm := acctest.Resource(t, workspace, address)
+	seed := acctest.Resource(t, workspace, "proxmox_seed_iso.s")
+	target.ConfigureByHand(t, "acc-cdrom-moved", byhand.Params{"ide2": "none,media=cdrom"})
+	acctest.Must(t, target.Hand.Task(ctx, http.MethodPost, fmt.Sprintf("/nodes/pve1/qemu/%d/migrate", vmidOf(vm)), byhand.Params{"target": "pve2"}))
+	_, output, err := workspace.Plan(ctx)
+	if said := acctest.Unwrap(output); err == nil || !strings.Contains(said, "There is no image "+text(seed, "volume_id")+" on node pve2") || !strings.Contains(said, "is not shared") {
+		t.Errorf("the plan says %v:\n%s", err, output)
+	}
+	// PVE takes an image into a drive only where it is; it may go afterwards.
+	acctest.Must(t, target.Hand.UploadImage(ctx, "pve2", text(seed, "volume_id"), []byte("x")))
+	acctest.Must(t, target.Hand.Call(ctx, http.MethodPut, fmt.Sprintf("/nodes/pve2/qemu/%d/config", vmidOf(vm)), byhand.Params{"ide2": text(seed, "volume_id") + ",media=cdrom"}, nil))
+	acctest.Must(t, target.Hand.DeleteImage(ctx, "pve2", text(seed, "volume_id")))
+	_, output, err = workspace.Plan(ctx)
+	if said := acctest.Unwrap(output); err != nil || !strings.Contains(said, text(seed, "volume_id")+" is not on node pve2") {
+		t.Errorf("the plan says %v:\n%s", err, output)
+	}
+	acctest.MustRun(t, workspace, "destroy", "-auto-approve")
+	wantSeeds(t, target, "seeds", "iso/")
+}
+
 // TestAccVM_seedMoved makes the seed anew where the VM is.
 func TestAccVM_seedMoved(t *testing.T) {
 	skipIfShort(t)

@@ -3,6 +3,8 @@ package vm
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -14,7 +16,7 @@ import (
 
 // readSeed looks whether the seed is in its drive and on the guest's node. One
 // that is not is made again by the next apply.
-func (f refresh) readSeed(ctx context.Context, state document, importing bool, private framework.PrivateReader, diags *diag.Diagnostics) {
+func (f refresh) readSeed(ctx context.Context, state document, importing bool, private privateState, diags *diag.Diagnostics) {
 	values := wanted(f.look.Config)
 	held, ok := seedOf(ctx, state.values["seed"], diags)
 	if !ok && importing {
@@ -26,8 +28,8 @@ func (f refresh) readSeed(ctx context.Context, state document, importing bool, p
 		return
 	}
 	size, err := seeds.Size(ctx, f.client, f.look.Node, volid)
-	problem := ""
-	switch note := loadSeedNote(ctx, private, diags); {
+	note, problem := loadSeedNote(ctx, private, diags), ""
+	switch {
 	case err != nil:
 		framework.AddWarning(diags, "look at the seed "+volid+"; its last known state is kept", err)
 	case size == 0 && note.Node != "" && note.Node != f.look.Node:
@@ -40,11 +42,42 @@ func (f refresh) readSeed(ctx context.Context, state document, importing bool, p
 		problem = "The seed " + volid + " is not in its drive any more"
 	}
 	if problem == "" {
+		if size != 0 && note.Node != f.look.Node {
+			// On a shared storage it is wherever the guest is; the node that it was
+			// uploaded to may be down when it is to be deleted.
+			note.Node = f.look.Node
+			framework.SetPrivate(ctx, private, privateSeed, note, diags)
+		}
 		return
 	}
 	diags.AddWarning(problem, "The next apply puts it back.")
 	held.Lose()
 	state.values["seed"] = state.seedValue(ctx, held, diags)
+}
+
+// checkDrives warns of configured images that are not on the guest's node: it
+// would not start.
+func (f refresh) checkDrives(ctx context.Context, state document, diags *diag.Diagnostics) {
+	drives := entries(state.values["cdrom"])
+	for _, slot := range slices.Sorted(maps.Keys(drives)) {
+		volid := textOf(fields(drives[slot])["volume_id"])
+		if volid == "" || volid == noMedium {
+			continue
+		}
+		size, err := seeds.Size(ctx, f.client, f.look.Node, volid)
+		if err != nil || size != 0 {
+			continue // What cannot be told is no reason to warn.
+		}
+		diags.AddAttributeWarning(at("cdrom").AtMapKey(slot), fmt.Sprintf("%s is not on node %s", volid, f.look.Node),
+			describe(state)+" names it and cannot start there. It was deleted, or the VM moved away from it: "+
+				"an image on a storage that is not shared has to be on the VM's own node.")
+	}
+}
+
+// privateState is the private state of a response.
+type privateState interface {
+	framework.PrivateReader
+	framework.PrivateWriter
 }
 
 // findSeed finds the seed of an imported guest. What is in it cannot be read,

@@ -200,6 +200,7 @@ func (f refresh) read(ctx context.Context, resp *resource.ReadResponse) {
 	state.values["network"] = found.into(state.values["network"])
 
 	f.readSeed(ctx, state, r.purpose == importing, resp.Private, diags)
+	f.checkDrives(ctx, state, diags)
 
 	framework.AddWarning(diags, "read all of "+describe(state), r.err())
 	state.save(ctx, &resp.State, diags)
