@@ -3,7 +3,6 @@ package proxmox
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strconv"
 	"sync"
 )
@@ -115,9 +114,6 @@ func (a *Allocator) running(ctx context.Context, node, kind string) ([]UPID, err
 	return running, nil
 }
 
-// cloneLine is the first line of a clone's log. The UPID names the source only.
-var cloneLine = regexp.MustCompile(`^creating a clone of VM \d+ with ID (\d+)$`)
-
 // target finds the id that a task makes, 0 while a clone's log does not say.
 func (a *Allocator) target(ctx context.Context, upid UPID) (int, error) {
 	if upid.Type == taskCreate {
@@ -134,7 +130,7 @@ func (a *Allocator) target(ctx context.Context, upid UPID) (int, error) {
 		return 0, fmt.Errorf("read which guest the running clone %s makes: %w", upid, err)
 	}
 	for _, line := range lines {
-		if match := cloneLine.FindStringSubmatch(line); match != nil {
+		if match := textCloneTarget.FindStringSubmatch(line); match != nil {
 			vmid, _ = strconv.Atoi(match[1])
 			break
 		}

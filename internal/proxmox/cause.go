@@ -36,6 +36,8 @@ var (
 	textStopped  = regexp.MustCompile(`\b(VM|CT) \d+ not running\b`)
 	textAgent    = regexp.MustCompile(`(?i)QEMU guest agent is not running|No QEMU guest agent configured` +
 		`|VM \d+ (is )?not running`)
+	textNoTicket     = regexp.MustCompile(`No ticket`)
+	textCSRF         = regexp.MustCompile(`csrf`)
 	textUnknownParam = regexp.MustCompile(`^property is not defined in schema`)
 
 	textNoStorage = regexp.MustCompile(`storage '[^']*' (does not exist|is disabled|is not available on node|is not online)` +
@@ -45,6 +47,15 @@ var (
 	textNoBridge = regexp.MustCompile(`bridge '[^']*' does not exist|no sdn vnet ID specified`)
 	textNoSpace  = regexp.MustCompile(`(?i)no space left on device|not enough (free )?space|insufficient free space` +
 		`|exceeds the size of thin pool|out of space`)
+)
+
+// Logs are read for two things.
+var (
+	// textCloneTarget is the first line of a clone's log: its UPID names the
+	// source only.
+	textCloneTarget = regexp.MustCompile(`^creating a clone of VM \d+ with ID (\d+)$`)
+	// textEmptyLog is the one line of a log that is empty or not there.
+	textEmptyLog = regexp.MustCompile(`^(no content$|unable to open file - )`)
 )
 
 // texts are all that PVE says in an error: message, parameters' errors, a

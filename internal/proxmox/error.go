@@ -39,9 +39,9 @@ func (e *Error) explanation() string {
 		return e.Message
 	}
 	switch {
-	case strings.Contains(e.Reason, "No ticket"):
+	case textNoTicket.MatchString(e.Reason):
 		return "401 No ticket: PVE found no credentials in the request; a proxy in between may have removed them"
-	case strings.Contains(e.Reason, "csrf"):
+	case textCSRF.MatchString(e.Reason):
 		return "401 " + e.Reason
 	default:
 		return "401 " + e.Reason + " PVE does not accept the API token: its id or its secret is wrong, " +

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"strconv"
 	"time"
 )
@@ -27,9 +26,6 @@ type FirewallLogLine struct {
 	Number int
 	Text   string
 }
-
-// emptyLog are the lines that PVE shows where there is nothing to show.
-var emptyLog = regexp.MustCompile(`^(no content$|unable to open file - )`)
 
 // Log reads a part of the log of a guest or node, and tells how many lines there
 // are. A guest's lines are those of the node that it is on.
@@ -52,7 +48,7 @@ func (s *FirewallService) Log(ctx context.Context, scope FirewallScope, q Firewa
 	if err := json.Unmarshal(answer.Data, &raw); err != nil {
 		return nil, 0, unreadable(http.MethodGet, scope.path("log"), err)
 	}
-	if len(raw) == 1 && emptyLog.MatchString(raw[0].Text) {
+	if len(raw) == 1 && textEmptyLog.MatchString(raw[0].Text) {
 		return nil, 0, nil
 	}
 	lines := make([]FirewallLogLine, len(raw))

@@ -99,8 +99,7 @@ func (s *TaskService) Log(ctx context.Context, upid UPID, start, limit int) (lin
 		lines = append(lines, string(entry.Text))
 	}
 	total = int(answer.Total)
-	// An empty log is one line that says so.
-	if total == 1 && len(lines) == 1 && lines[0] == "no content" {
+	if total == 1 && len(lines) == 1 && textEmptyLog.MatchString(lines[0]) {
 		return nil, 0, nil
 	}
 	return lines, total, nil
