@@ -56,7 +56,7 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	c.limits, c.host = newLimiter(o.Limits), hosts[0]
-	c.Cluster = &ClusterService{c: c}
+	c.Cluster = &ClusterService{c: c, versionRead: newOnce()}
 	c.Nodes = &NodeService{c: c}
 	c.VMs = &VMService{guestService{c: c, kind: KindVM}}
 	c.Containers = &ContainerService{guestService{c: c, kind: KindContainer}}

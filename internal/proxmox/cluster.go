@@ -9,15 +9,14 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // ClusterService reads what concerns the whole cluster.
 type ClusterService struct {
 	c *Client
 
-	mu      sync.Mutex
-	version *Version
+	versionRead *once
+	version     Version
 }
 
 // Version is PVE's version.
@@ -165,17 +164,14 @@ type Resource struct {
 
 // Version reads the version of the node that answers, once per client.
 func (s *ClusterService) Version(ctx context.Context) (Version, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.version != nil {
-		return *s.version, nil
-	}
-	v, err := s.c.version(ctx, at("version"))
+	err := s.versionRead.do(ctx, func() (err error) {
+		s.version, err = s.c.version(ctx, at("version"))
+		return err
+	})
 	if err != nil {
 		return Version{}, err
 	}
-	s.version = &v
-	return v, nil
+	return s.version, nil
 }
 
 func (c *Client) version(ctx context.Context, path string) (Version, error) {

@@ -1,8 +1,11 @@
 package proxmox
 
 import (
+	"context"
+	"errors"
 	"net/netip"
 	"slices"
+	"sync"
 	"testing"
 )
 
@@ -42,6 +45,34 @@ func TestVMIDFreeProvesOnlyWhatWasAnswered(t *testing.T) {
 		reply{status: 400, text: "Parameter verification failed.", params: map[string]string{"vmid": "invalid format - value does not look like a valid VM ID\n"}})
 	if free, err := pve.client(t).Cluster.VMIDFree(t.Context(), 5); free || err == nil {
 		t.Errorf("an invalid id is free: %v (%v)", free, err)
+	}
+}
+
+// TestVersionIsReadOnce: a caller that waits for another's read gives up with its
+// own context.
+func TestVersionIsReadOnce(t *testing.T) {
+	t.Parallel()
+	asked, release := make(chan struct{}), make(chan struct{})
+	answer := data(versionData)
+	answer.before = func() { close(asked); <-release }
+	pve := newRecordedPVE(t).on("GET /version", answer)
+	c := pve.client(t)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if v, err := c.Cluster.Version(t.Context()); err != nil || !v.AtLeast(9, 2) {
+			t.Errorf("version %v (%v)", v, err)
+		}
+	})
+	<-asked
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Cluster.Version(gone); !errors.Is(err, context.Canceled) {
+		t.Errorf("whoever waits got %v", err)
+	}
+	close(release)
+	wg.Wait()
+	if v, err := c.Cluster.Version(t.Context()); err != nil || !v.AtLeast(9, 2) || pve.count("GET /version") != 1 {
+		t.Errorf("version %v (%v), calls %q", v, err, pve.calls())
 	}
 }
 

@@ -18,13 +18,7 @@ type failingOver struct {
 
 	mu      sync.Mutex
 	current int
-	checks  map[string]*onceDone
-}
-
-// onceDone runs a check until it has succeeded once, one caller at a time.
-type onceDone struct {
-	turn chan struct{}
-	done bool
+	checks  map[string]*once
 }
 
 func (t *failingOver) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -56,7 +50,7 @@ func elsewhere(req *http.Request, err error) bool {
 
 func (t *failingOver) ask(req *http.Request, host string) (*http.Response, error) {
 	if err := t.checked(req.Context(), host); err != nil {
-		return nil, err
+		return nil, unchecked(req, host, err)
 	}
 	req, err := resend(req)
 	if err != nil {
@@ -86,37 +80,32 @@ func (t *failingOver) prefer(index int) {
 	t.current = index
 }
 
+// checked checks an endpoint before its first use.
 func (t *failingOver) checked(ctx context.Context, host string) error {
 	if t.check == nil {
 		return nil
 	}
-	once := t.once(host)
-	select {
-	case once.turn <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	defer func() { <-once.turn }()
-	if once.done {
-		return nil
-	}
-	if err := t.check(ctx, host); err != nil {
-		return err
-	}
-	once.done = true
-	return nil
+	return t.once(host).do(ctx, func() error { return t.check(ctx, host) })
 }
 
-func (t *failingOver) once(host string) *onceDone {
+func (t *failingOver) once(host string) *once {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.checks == nil {
-		t.checks = map[string]*onceDone{}
+		t.checks = map[string]*once{}
 	}
-	once, ok := t.checks[host]
-	if !ok {
-		once = &onceDone{turn: make(chan struct{}, 1)}
-		t.checks[host] = once
+	if t.checks[host] == nil {
+		t.checks[host] = newOnce()
 	}
-	return once
+	return t.checks[host]
+}
+
+// unchecked is why a request was not sent to an endpoint. A connection that was
+// had and lost, or a gateway's answer, is the check's: for the request it means
+// that the endpoint was not reached.
+func unchecked(req *http.Request, host string, err error) error {
+	if !isTransient(err) {
+		return err
+	}
+	return &ConnectionError{Method: req.Method, Path: apiPath(req), Endpoint: host, Err: err}
 }

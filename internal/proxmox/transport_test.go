@@ -376,6 +376,35 @@ func TestClusterIdentity(t *testing.T) {
 	}
 }
 
+// TestEndpointIsLostWhileChecked: nothing of a mutation was sent when the check
+// before it fails, so that it may be made elsewhere, or later.
+func TestEndpointIsLostWhileChecked(t *testing.T) {
+	t.Parallel()
+	const check, cluster = "GET /cluster/status", `[{"type":"cluster","name":"dc1","quorate":1}]`
+	for name, trouble := range map[string]reply{"cut off": lost(), "a gateway": failure(http.StatusServiceUnavailable, "Service Unavailable")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first, second := newRecordedPVE(t), newRecordedPVE(t)
+			first.on(check, trouble, trouble, data(cluster)).on("POST /pools", data("null"))
+			second.on(check, data(cluster)).on("POST /pools", data("null"))
+			elsewhere := first.client(t, func(o *Options) {
+				o.Cluster, o.FallbackEndpoints = "dc1", []string{second.URL}
+				o.CAPEM = append(o.CAPEM, caPEM(second.Certificate())...)
+			})
+			if err := elsewhere.Pools.Create(t.Context(), "x", ""); err != nil || second.count("POST /pools") != 1 || first.count("POST /pools") != 0 {
+				t.Errorf("elsewhere: %v, %q, %q", err, first.calls(), second.calls())
+			}
+			alone := first.client(t, func(o *Options) { o.Cluster, o.Retry.Attempts = "dc1", 1 })
+			if err := alone.Pools.Create(t.Context(), "x", ""); !IsNotBegun(err) || !IsUnavailable(err) || first.count("POST /pools") != 0 {
+				t.Errorf("alone: %v, %q", err, first.calls())
+			}
+			if err := alone.Pools.Create(t.Context(), "x", ""); err != nil || first.count("POST /pools") != 1 {
+				t.Errorf("again: %v, %q", err, first.calls())
+			}
+		})
+	}
+}
+
 func TestRotatedSecret(t *testing.T) {
 	t.Parallel()
 	const renewed = "99999999-2222-3333-4444-555555555555"
