@@ -67,11 +67,6 @@ type Interface struct {
 	Comments  string
 }
 
-// IsBridge reports whether guests can be attached to it.
-func (i Interface) IsBridge() bool {
-	return i.Type == "bridge" || i.Type == "OVSBridge" || i.Type == "vnet"
-}
-
 // List lists the nodes.
 func (s *NodeService) List(ctx context.Context) ([]Node, error) {
 	var nodes []Node

@@ -14,7 +14,7 @@ func TestDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Volume != "local:140/vm-140-disk-1.qcow2" || *d.Size != GiBs(1) || !*d.SSD || *d.Backup || !bool(*d.Discard) || d.Media != nil {
+	if d.Volume != "local:140/vm-140-disk-1.qcow2" || *d.Size != Size(1<<30) || !*d.SSD || *d.Backup || !bool(*d.Discard) || d.Media != nil {
 		t.Errorf("read %+v", d)
 	}
 	if d.Storage() != "local" || d.IsCDROM() || d.IsCloudInit() {
@@ -23,7 +23,7 @@ func TestDisk(t *testing.T) {
 	if got := d.String(); got != written {
 		t.Errorf("an unchanged drive is written %q", got)
 	}
-	d.SSD, d.Size, d.Serial = nil, ptr(GiBs(20)), ptr("abc")
+	d.SSD, d.Size, d.Serial = nil, ptr(Size(20<<30)), ptr("abc")
 	want := "local:140/vm-140-disk-1.qcow2,backup=0,cache=writeback,discard=on,iothread=1,replicate=0,size=20G,serial=abc"
 	if got := d.String(); got != want {
 		t.Errorf("changed:\n got %s\nwant %s", got, want)

@@ -97,7 +97,7 @@ func TestNodes(t *testing.T) {
 		t.Errorf("status %+v (%v)", status, err)
 	}
 	interfaces, err := c.Nodes.Network(t.Context(), "pve1")
-	if err != nil || len(interfaces) != 3 || !interfaces[0].IsBridge() || interfaces[1].IsBridge() || !interfaces[0].Active ||
+	if err != nil || len(interfaces) != 3 || interfaces[0].Type != "bridge" || interfaces[1].Type == "bridge" || !interfaces[0].Active ||
 		interfaces[2].Active || !interfaces[2].VLANAware || interfaces[2].Comments != "lab bridge" {
 		t.Errorf("interfaces %+v (%v)", interfaces, err)
 	}

@@ -67,9 +67,6 @@ func (s Size) String() string {
 // GiB is the size in GiB, rounded down.
 func (s Size) GiB() int64 { return int64(s >> 30) }
 
-// GiBs is a size of n GiB.
-func GiBs(n int64) Size { return Size(n << 30) }
-
 // MarshalText writes the size as String does.
 func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 

@@ -149,9 +149,4 @@ func (f TaskFilter) query() url.Values {
 	return query
 }
 
-// Stop interrupts a task. Stopping a task that has ended succeeds.
-func (s *TaskService) Stop(ctx context.Context, upid UPID) error {
-	return s.c.call(ctx, http.MethodDelete, taskPath(upid), nil, nil)
-}
-
 func taskPath(upid UPID) string { return at("nodes", upid.Node, "tasks", upid.String()) }

@@ -32,7 +32,7 @@ func TestSize(t *testing.T) {
 			t.Errorf("%q is read as %d", text, got)
 		}
 	}
-	if GiBs(3).GiB() != 3 || (GiBs(3)-1).GiB() != 2 {
+	if Size(3<<30).GiB() != 3 || (Size(3<<30)-1).GiB() != 2 {
 		t.Error("GiB are not rounded down")
 	}
 }

@@ -40,7 +40,6 @@ func (c *GuestConfig) set(key, value string) {
 // guest's.
 var (
 	diskSlot   = regexp.MustCompile(`^(ide|sata|scsi|virtio)\d+$`)
-	stateSlot  = regexp.MustCompile(`^(efidisk|tpmstate)\d+$`)
 	unusedSlot = regexp.MustCompile(`^unused\d+$`)
 	mountSlot  = regexp.MustCompile(`^(rootfs|mp\d+)$`)
 	nicSlot    = regexp.MustCompile(`^net\d+$`)
@@ -68,10 +67,6 @@ func (c *GuestConfig) Disks() map[string]Disk {
 
 // CDROMs are the CD-ROM drives by slot, the cloud-init drive included.
 func (c *GuestConfig) CDROMs() map[string]Disk { return c.drives(diskSlot, Disk.IsCDROM) }
-
-// StateDisks are the volumes of the machine's own state, "efidisk0" and
-// "tpmstate0".
-func (c *GuestConfig) StateDisks() map[string]Disk { return c.drives(stateSlot, anyDisk) }
 
 // Mounts are a container's root volume and mount points, by slot ("rootfs", "mp0").
 func (c *GuestConfig) Mounts() map[string]Mount {

@@ -38,7 +38,7 @@ func TestPending(t *testing.T) {
 	}
 	slots := map[string][]string{
 		"scsi0 scsi1": slices.Sorted(maps.Keys(config.Disks())), "ide2": slices.Sorted(maps.Keys(config.CDROMs())),
-		"net0": slices.Sorted(maps.Keys(config.NICs())), "unused0": slices.Sorted(maps.Keys(config.Unused())), "efidisk0": slices.Sorted(maps.Keys(config.StateDisks())),
+		"net0": slices.Sorted(maps.Keys(config.NICs())), "unused0": slices.Sorted(maps.Keys(config.Unused())),
 	}
 	for want, got := range slots {
 		if joined := join(got); joined != want {
@@ -97,7 +97,7 @@ func TestConfigAndStatus(t *testing.T) {
 		on("GET /nodes/pve1/qemu", data(`[{"vmid":9000,"template":1,"status":"stopped","name":"tmpl-empty","cpus":1},{"vmid":161,"status":"stopped","lock":"clone","tags":"x"}]`))
 	c := pve.client(t)
 	config, err := c.VMs.Config(t.Context(), "pve1", 9000)
-	if err != nil || !config.Template() || config.Digest != "9bdc" || config.Get("cores") != "1" || *config.Disks()["scsi0"].Size != GiBs(1) {
+	if err != nil || !config.Template() || config.Digest != "9bdc" || config.Get("cores") != "1" || *config.Disks()["scsi0"].Size != Size(1<<30) {
 		t.Errorf("config %+v (%v)", config, err)
 	}
 	status, err := c.VMs.Status(t.Context(), "pve1", 110)
@@ -155,7 +155,7 @@ func TestChangesOfAGuest(t *testing.T) {
 			return err
 		}, "POST " + vm + "/config", "digest=" + testDigest + "&scsi1=local%3A1"},
 		"resize": {func(c *Client, own *Owned) error {
-			_, err := c.VMs.Resize(ctx, own, "scsi0", GiBs(20))
+			_, err := c.VMs.Resize(ctx, own, "scsi0", Size(20<<30))
 			return err
 		}, "PUT " + vm + "/resize", "digest=" + testDigest + "&disk=scsi0&size=20G"},
 		"unlink": {func(c *Client, own *Owned) error {

@@ -26,12 +26,6 @@ func (p params) integer(name string) int {
 	return n
 }
 
-// number returns a verified number, 0 when absent.
-func (p params) number(name string) float64 {
-	f, _ := strconv.ParseFloat(p.str(name), 64)
-	return f
-}
-
 func (p params) boolean(name string) bool { return p.str(name) == "1" }
 
 // list returns an array, or a string split as PVE splits its lists.

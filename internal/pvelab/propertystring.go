@@ -6,12 +6,8 @@ import (
 	"strings"
 )
 
-// parsePropertyString reads PVE's "key=value,…" by its nested schema. The error
+// parsePropertyAt reads PVE's "key=value,…" by its nested schema. The error
 // carries PVE's text.
-func parsePropertyString(keys map[string]*property, data string) (map[string]string, error) {
-	return parsePropertyAt(keys, data, "", false)
-}
-
 func parsePropertyAt(keys map[string]*property, data, path string, is8 bool) (map[string]string, error) {
 	ps := &propertyString{keys: keys, values: map[string]any{}, is8: is8}
 	for _, part := range strings.Split(data, ",") {

@@ -122,7 +122,7 @@ func TestVerifyAccepts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !p.boolean("onboot") || p.str("delete") != "net1,scsi1" || p.integer("vmid") != 100 || p.number("ratio") != .5 {
+	if !p.boolean("onboot") || p.str("delete") != "net1,scsi1" || p.integer("vmid") != 100 || p.str("ratio") != ".5" {
 		t.Errorf("read back: %v", p)
 	}
 	if l := p.list("command"); len(l) != 1 || l[0] != "ls" {
@@ -133,7 +133,7 @@ func TestVerifyAccepts(t *testing.T) {
 func TestPropertyStringResolvesAliases(t *testing.T) {
 	t.Parallel()
 	keys := sampleMethod(t).Parameters.Properties["net[n]"].Format.Keys
-	got, err := parsePropertyString(keys, "tag=7,virtio=BC:24:11:00:00:01,,firewall=yes")
+	got, err := parsePropertyAt(keys, "tag=7,virtio=BC:24:11:00:00:01,,firewall=yes", "", false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package seed
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -161,13 +160,4 @@ func syntaxError(err error) error {
 	}
 	problem.Problem = "it is not YAML: " + yamlAnchor.ReplaceAllString(text, "anchor")
 	return problem
-}
-
-// LineOf is the line that an error of this package names, 0 for none.
-func LineOf(err error) int {
-	var input *InputError
-	if errors.As(err, &input) {
-		return input.Line
-	}
-	return 0
 }

@@ -1,6 +1,7 @@
 package seed_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -44,14 +45,15 @@ func TestChecks(t *testing.T) {
 		"a network of version 3":  {seed.CheckNetworkConfig, "a: 1\nversion: 3\n", 2, "neither 1 nor 2"},
 	} {
 		err := test.check(test.content)
+		var input *seed.InputError
 		switch {
 		case test.says == "" && err != nil:
 			t.Errorf("%s is refused: %v", name, err)
 		case test.says == "":
 		case err == nil:
 			t.Errorf("%s passes", name)
-		case !strings.Contains(err.Error(), test.says) || seed.LineOf(err) != test.line:
-			t.Errorf("%s: %v (line %d), want %q in line %d", name, err, seed.LineOf(err), test.says, test.line)
+		case !errors.As(err, &input) || !strings.Contains(err.Error(), test.says) || input.Line != test.line:
+			t.Errorf("%s: %v, want %q in line %d", name, err, test.says, test.line)
 		case strings.Contains(err.Error(), secret):
 			t.Errorf("%s repeats the content: %v", name, err)
 		}
