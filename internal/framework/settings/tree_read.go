@@ -52,7 +52,7 @@ func (r *Reader) Group(g *Group, slotKey string, prior attr.Value) attr.Value {
 }
 
 func (r *Reader) slotsOf(g *Group, prior attr.Value) attr.Value {
-	if r.Values == nil {
+	if r.Values == nil && Entries(prior) == nil {
 		return g.null()
 	}
 	found := map[string]bool{}

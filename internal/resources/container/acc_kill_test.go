@@ -2,6 +2,8 @@ package container_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,4 +51,63 @@ func TestAccContainer_killed(t *testing.T) {
 			empty(t, workspace)
 		})
 	}
+}
+
+// TestAccContainer_interrupted stops a creation with Ctrl-C while PVE unpacks: the
+// container is in the state, and the next apply finishes it.
+func TestAccContainer_interrupted(t *testing.T) {
+	t.Parallel()
+	target := acctest.NewLab(t, pvelab.Options{})
+	workspace := target.Workspace(t)
+	acctest.Must(t, workspace.Write(databaseConfig(target, oldTemplate, "")))
+	id, err := target.Lab.Faults().AddTask(pvelab.TaskFault{Type: "vzcreate", Hold: true})
+	acctest.Must(t, err)
+	process, err := workspace.Start(context.Background(), "apply", "-auto-approve")
+	acctest.Must(t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	acctest.Must(t, target.Lab.Faults().Reached(ctx, id))
+	acctest.Must(t, process.Interrupt())
+	_, _ = process.Wait() // Interrupted, with a warning.
+	target.Lab.Faults().Release(id)
+
+	begun := acctest.Resource(t, workspace, address)
+	if begun.Tainted || begun.Values["provisioned"] != false {
+		t.Errorf("it is in the state as %v, tainted: %v", begun.Values, begun.Tainted)
+	}
+	acctest.MustRun(t, workspace, "apply", "-auto-approve")
+	if got := acctest.Resource(t, workspace, address); got.Values["provisioned"] != true || got.Values["uid"] != begun.Values["uid"] {
+		t.Errorf("the next apply left %v", got.Values)
+	}
+	only(t, target)
+	empty(t, workspace)
+}
+
+// TestAccContainer_killedCreating kills a creation: nothing is in the state, and no
+// second container is made.
+func TestAccContainer_killedCreating(t *testing.T) {
+	t.Parallel()
+	target := acctest.NewLab(t, pvelab.Options{})
+	workspace := target.Workspace(t)
+	acctest.Must(t, workspace.Write(databaseConfig(target, oldTemplate, "")))
+	id, err := target.Lab.Faults().AddTask(pvelab.TaskFault{Type: "vzcreate", Hold: true})
+	acctest.Must(t, err)
+	process, err := workspace.Start(context.Background(), "apply", "-auto-approve")
+	acctest.Must(t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	acctest.Must(t, target.Lab.Faults().Reached(ctx, id))
+	acctest.Must(t, process.Kill())
+	_, _ = process.Wait() // It was killed.
+	target.Lab.Faults().Release(id)
+
+	output, err := workspace.Run(context.Background(), "apply", "-auto-approve", "-lock=false")
+	if err == nil || !strings.Contains(acctest.Unwrap(output+err.Error()), "unfinished") {
+		t.Errorf("the next apply does not name the unfinished container: %v\n%s", err, output)
+	}
+	vmid := only(t, target)
+	acctest.MustRun(t, workspace, "import", "-lock=false", address, fmt.Sprint(vmid))
+	acctest.MustRun(t, workspace, "apply", "-auto-approve", "-lock=false")
+	only(t, target)
+	empty(t, workspace)
 }

@@ -50,7 +50,8 @@ const lifecycleAfter = `
     net0 = { bridge = "vmbr0", ipv4 = { method = "dhcp" } }
     net1 = { bridge = "vmbr1", vlan = 7, mtu = 1400, rate_mbps = 3.5, link_down = true }
   }
-  features = { nesting = true }
+  features   = { nesting = true }
+  on_destroy = { unknown_disks = "destroy" }
 `
 
 // TestAccContainer_lifecycle goes once through everything that happens to a

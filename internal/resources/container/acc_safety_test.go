@@ -142,3 +142,30 @@ func destroyByHand(t *testing.T, target *acctest.Target, vmid int) {
 	t.Helper()
 	acctest.Must(t, target.Hand.Task(context.Background(), http.MethodDelete, fmt.Sprintf("/nodes/%s/lxc/%d", target.Node, vmid), nil))
 }
+
+// TestAccContainer_unknownVolumes: a volume that was added by hand blocks the
+// destruction, in the plan, until that is allowed.
+func TestAccContainer_unknownVolumes(t *testing.T) {
+	t.Parallel()
+	target := acctest.NewLab(t, pvelab.Options{})
+	ctx := context.Background()
+	workspace := target.Workspace(t)
+	acctest.Must(t, workspace.Write(block(target, oldTemplate, `power = "stopped"`)))
+	acctest.MustRun(t, workspace, "apply", "-auto-approve")
+	vmid := only(t, target)
+	byHand(t, target, vmid, byhand.Params{"mp7": "local-lvm:1,mp=/by-hand"})
+
+	output, err := workspace.Run(ctx, "destroy", "-auto-approve")
+	if err == nil || !strings.Contains(acctest.Unwrap(output+err.Error()), fmt.Sprintf("mp7 (local-lvm:vm-%d-disk-1)", vmid)) {
+		t.Errorf("the destruction is not refused: %v\n%s", err, output)
+	}
+	if got := only(t, target); got != vmid {
+		t.Fatalf("container %d is gone", vmid)
+	}
+	acctest.Must(t, workspace.Write(block(target, oldTemplate, "power = \"stopped\"\n  on_destroy = { unknown_disks = \"destroy\" }")))
+	acctest.MustRun(t, workspace, "apply", "-auto-approve")
+	acctest.MustRun(t, workspace, "destroy", "-auto-approve")
+	if left := containers(t, target); len(left) > 0 {
+		t.Errorf("containers are left: %v", left)
+	}
+}

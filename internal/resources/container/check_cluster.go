@@ -29,6 +29,9 @@ func (r *Resource) check(ctx context.Context, d *draft) {
 		if !r.Data.RequireVMIDRange(d.diags) {
 			return
 		}
+		if settings.IsNull(d.config.Values["vmid"]) {
+			r.Data.WarnReuse(ctx, d.diags)
+		}
 		c.checkVMID(ctx)
 		c.node = d.plan.Text("node")
 		if c.node == "" && !d.plan.Values["node"].IsUnknown() || d.plan.Values["node"].IsUnknown() && settings.IsNull(d.config.Values["node"]) {

@@ -21,7 +21,10 @@ import (
 // ModifyPlan decides what the plan holds, and checks everything that can be
 // known before anything is changed. A plan that changes nothing makes no call.
 func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	ctx, cancel := context.WithTimeout(ctx, r.patience())
+	defer cancel()
 	if req.Plan.Raw.IsNull() {
+		checkDestruction(settings.Load(ctx, req.State, &resp.Diagnostics), settings.LoadApplied(ctx, req.Private, &resp.Diagnostics), &resp.Diagnostics)
 		return
 	}
 	d := draft{
@@ -38,6 +41,9 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	}
 	d.make()
 	resp.RequiresReplace = append(resp.RequiresReplace, d.replace...)
+	if len(d.replace) > 0 {
+		checkDestruction(d.state, d.applied, d.diags)
+	}
 	if d.changes() {
 		if standing == proxmox.Damaged.String() {
 			refuseDamaged(d.state, &resp.Diagnostics)
@@ -269,7 +275,7 @@ func restartingAttributes(plan, state settings.Document) []string {
 
 // liveAttributes take effect in a running container, or are no matter of PVE's.
 func liveAttributes() map[string]bool {
-	live := map[string]bool{"cpu": true, "memory": true, "startup": true, "network": true, "stop": true, "reinstall": true}
+	live := map[string]bool{"cpu": true, "memory": true, "startup": true, "network": true, "stop": true, "reinstall": true, "on_destroy": true}
 	for _, s := range table.Settings {
 		if s.Live == settings.AtOnce || s.Source == settings.Local || s.Source == settings.Secret {
 			live[s.Name] = true

@@ -119,10 +119,10 @@ func (c *checker) checkReinstall(ctx context.Context) {
 			"PVE takes these from root@pam alone, signed in with its password, so that a container made anew would lack them: "+strings.Join(lost, ", ")+". "+
 				"Take them out in Proxmox VE first, or sign in so.")
 	}
-	if unknown := unknownVolumes(config, d.applied, keptSlots(d.plan)); len(unknown) > 0 {
+	if unknown := unknownVolumes(config.Current, append(listed(d.config, d.applied), keptSlots(d.plan)...)); len(unknown) > 0 && !mayTakeUnknown(d.plan) {
 		d.diags.AddAttributeError(here, "The container has volumes that nobody listed",
 			"They were not made by this configuration, and a reinstallation would destroy them: "+strings.Join(unknown, ", ")+". "+
-				"Add them to mount_points and to reinstall.keep, or remove them in Proxmox VE.")
+				"Add them to mount_points and to reinstall.keep, remove them in Proxmox VE, or set on_destroy.unknown_disks to destroy.")
 	}
 	snapshots, err := c.client.Containers.Snapshots(ctx, c.node, vmid)
 	switch {
@@ -177,20 +177,6 @@ func (c *checker) unwritable(config *proxmox.GuestConfig) []string {
 	return lost
 }
 
-// unknownVolumes names the volumes of a container that were neither configured nor
-// are kept.
-func unknownVolumes(config *proxmox.GuestConfig, applied settings.Applied, kept []string) []string {
-	known := append(applied.Slots(settings.At("mount_points")), kept...)
-	known = append(known, rootSlot)
-	var unknown []string
-	for _, key := range slices.Sorted(maps.Keys(config.Current)) {
-		if volumeSlot.MatchString(key) && !slices.Contains(known, key) && proxmox.ParseMount(config.Get(key)).IsVolume() {
-			unknown = append(unknown, fmt.Sprintf("%s (%s)", key, proxmox.ParseMount(config.Get(key)).Volume))
-		}
-	}
-	return unknown
-}
-
 // reinstall rebuilds the container, or goes on with what an earlier run began.
 func (j *job) reinstall(ctx context.Context) error {
 	made, err := j.containerSpec(ctx)
@@ -205,12 +191,7 @@ func (j *job) reinstall(ctx context.Context) error {
 	options.ShutdownTimeout, options.ForceStop = stopping(j.plan)
 	done, err := j.client.Reinstall(ctx, proxmox.ReinstallSpec{
 		Guest: j.guest, Keep: kept, New: made, Power: options,
-		Check: func(config *proxmox.GuestConfig) error {
-			if unknown := unknownVolumes(config, j.applied, kept); len(unknown) > 0 {
-				return fmt.Errorf("it has volumes that nobody listed: %s", strings.Join(unknown, ", "))
-			}
-			return nil
-		},
+		Check: checkUnknown(j.plan, append(listed(j.config, j.applied), kept...)),
 	})
 	j.take(done.Created, err)
 	if err != nil {

@@ -125,7 +125,10 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 
-	options := proxmox.DestroyOptions{Progress: progress(ctx), Task: loadTask(ctx, req.Private, &resp.Diagnostics)}
+	known := listed(state, settings.LoadApplied(ctx, req.Private, &resp.Diagnostics))
+	options := proxmox.DestroyOptions{
+		Progress: progress(ctx), Task: loadTask(ctx, req.Private, &resp.Diagnostics), Check: checkUnknown(state, known),
+	}
 	options.ShutdownTimeout, options.ForceStop = stopping(state)
 	guest := guestOf(ctx, state, req.Private, &resp.Diagnostics)
 	destroyed, err := client.Destroy(ctx, guest, options)
@@ -153,6 +156,14 @@ func destroyHolders(ctx context.Context, client *proxmox.Client, guest proxmox.G
 		}
 	}
 	return nil
+}
+
+// patience is how long the checks of a plan may take.
+func (r *Resource) patience() time.Duration {
+	if r.Data == nil {
+		return framework.DefaultTimeouts().Read
+	}
+	return r.Data.Timeouts.Read
 }
 
 func (r *Resource) defaults() framework.Defaults {

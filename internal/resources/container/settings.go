@@ -19,6 +19,8 @@ const (
 	rebootAuto     = "auto"
 	removalDetach  = "detach"
 	removalDestroy = "destroy"
+	unknownBlock   = "block"
+	unknownDestroy = "destroy"
 )
 
 // table are all settings of a container.
@@ -79,7 +81,7 @@ var table = &settings.Group{
 		},
 	},
 	Groups: []*settings.Group{
-		cpuGroup, memoryGroup, rootGroup, mountGroup, networkGroup, featuresGroup, dnsGroup, consoleGroup, startupGroup, deviceGroup, stopGroup, reinstallGroup,
+		cpuGroup, memoryGroup, rootGroup, mountGroup, networkGroup, featuresGroup, dnsGroup, consoleGroup, startupGroup, deviceGroup, stopGroup, reinstallGroup, destroyGroup,
 	},
 }
 
@@ -215,6 +217,17 @@ var reinstallGroup = &settings.Group{
 		{
 			Name: "trigger", Source: settings.Local, Absent: types.StringNull(), Form: settings.Text{},
 			Doc: "Any text: change it to rebuild the container from the same template.",
+		},
+	},
+}
+
+var destroyGroup = &settings.Group{
+	Name: "on_destroy", Doc: "What a destruction, a replacement and a reinstallation may take along.",
+	Settings: []settings.Setting{
+		{
+			Name: "unknown_disks", Source: settings.Local, Absent: types.StringValue(unknownBlock), Form: settings.Choice(unknownBlock, unknownDestroy),
+			Doc: "Volumes that this configuration did not put there, such as `unused0` or a mount point added by hand: `block` (default) refuses and names them, " +
+				"`destroy` lets them go with their data.",
 		},
 	},
 }
