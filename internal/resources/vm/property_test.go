@@ -28,7 +28,11 @@ const workers = 8
 // failing seed can be tried again with -seed.
 func TestProperty(t *testing.T) {
 	t.Parallel()
-	for version, count := range map[string]int{"9.2": *cases, "8.4": *cases / 5} {
+	count := *cases
+	if testing.Short() {
+		count = min(count, 20)
+	}
+	for version, count := range map[string]int{"9.2": count, "8.4": count / 5} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			lab := protocol.NewLabOf(t, pvelab.Options{Version: version, Speed: 1000}, provider.New("test")(), "full", protocol.Object{
