@@ -442,3 +442,77 @@ func TestFenceNode(t *testing.T) {
 		}
 	})
 }
+
+// TestFenceWithFewRights holds that what a token may not see makes a fence
+// refused or transient, and never proven.
+func TestFenceWithFewRights(t *testing.T) {
+	t.Parallel()
+
+	node := Fence{Action: FenceStopGuests, Node: "pve2", Foreign: true}
+	durable := Fence{Action: FenceStop, Node: "pve2", VMID: 101, Foreign: true, RequireDurable: true}
+	for _, tc := range []struct {
+		name   string
+		rights map[string]string
+		fence  Fence
+		check  string
+		says   string
+	}{
+		{"a VM nobody may read", map[string]string{"/": "Sys.Audit"}, durable, "", "VM.Audit"},
+		{"what HA wants", map[string]string{"/vms": "VM.Audit VM.PowerMgmt"}, durable, CheckHA, "what it wants cannot be read"},
+		{"which node answers", map[string]string{"/vms": "VM.Audit VM.PowerMgmt"}, node, CheckEndpoint, "which node answers cannot be told"},
+		{"guests of others", map[string]string{"/": "Sys.Audit", "/vms/101": "VM.Audit VM.PowerMgmt"}, node, CheckVisible, "VM.Audit on /vms"},
+		{"the plug of one", map[string]string{"/": "Sys.Audit", "/vms": "VM.Audit"}, node, CheckVisible, "VM.PowerMgmt on /vms/101"},
+		{
+			"the node's plug", map[string]string{"/": "Sys.Audit", "/vms": "VM.Audit VM.PowerMgmt"},
+			Fence{Action: FenceShutdown, Node: "pve2", Foreign: true}, CheckVisible, "Sys.PowerMgmt on /nodes/pve2",
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			b := newFenceBench(t, "9.2")
+			b.vm(t, "pve2", 101, nil)
+			b.managed(t, "vm:101", "started", "started")
+			few := b.as(t, tc.rights)
+			_, _, err := few.client.Fence(t.Context(), tc.fence)
+			var refused *FenceRefusal
+			if !IsFenceRefused(err) || tc.check != "" && (!errors.As(err, &refused) || refused.Check != tc.check) || !strings.Contains(err.Error(), tc.says) {
+				t.Errorf("it is not refused by %q: %v", tc.check, err)
+			}
+			if !b.status(t, "pve2", 101).Running() {
+				t.Error("it was stopped")
+			}
+		})
+	}
+}
+
+// TestFenceUnderHAUnseen stops a VM of which HA's wishes cannot be read: it is
+// stopped, and nobody can say that it stays so.
+func TestFenceUnderHAUnseen(t *testing.T) {
+	t.Parallel()
+
+	bothVersions(t, func(t *testing.T, version string) {
+		b := newFenceBench(t, version)
+		b.vm(t, "pve2", 101, nil)
+		b.managed(t, "vm:101", "started", "started")
+		few := b.as(t, map[string]string{"/vms": "VM.Audit VM.PowerMgmt"})
+		proof, _, err := few.client.Fence(t.Context(), Fence{Action: FenceStop, Node: "pve2", VMID: 101, Foreign: true})
+		noError(t, err)
+		wantState(t, proof, FenceTransient, "cannot be read")
+	})
+}
+
+// as is the bench with a client of few rights, by path.
+func (b *fenceBench) as(t *testing.T, rights map[string]string) *fenceBench {
+	t.Helper()
+
+	maker := &bench{Lab: b.Lab, admin: b.admin}
+	granted := map[string][]string{}
+	for path, privileges := range rights {
+		granted[path] = strings.Fields(privileges)
+	}
+	o := b.client.options
+	o.TokenID, o.TokenSecret = maker.user(t, 1, granted)
+	client, err := New(o)
+	noError(t, err)
+	return &fenceBench{Lab: b.Lab, admin: b.admin, client: client}
+}

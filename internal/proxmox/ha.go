@@ -87,12 +87,6 @@ func (s *HAService) Status(ctx context.Context) (HAStatus, error) {
 	return status, err
 }
 
-// HAStatus is the manager's status, shared by all who read it within the view's
-// life.
-func (v *View) HAStatus(ctx context.Context) (HAStatus, error) {
-	return shared(ctx, v, viewKey{what: "ha"}, v.c.HA.Status)
-}
-
 // wantsUp reports whether the manager is asked to have the guest running.
 func (r HAResource) wantsUp() bool { return r.Requested == HAStarted || r.Requested == "enabled" }
 

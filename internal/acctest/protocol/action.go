@@ -11,7 +11,7 @@ import (
 func (s *Server) InvokeAction(t *testing.T, name string, block Object) (progress []string, diagnostics Diagnostics) {
 	t.Helper()
 
-	server, ok := s.server.(tfprotov6.ProviderServerWithActions)
+	server, ok := s.server.(tfprotov6.ActionServer)
 	schema := s.Schemas.ActionSchemas[name]
 	if !ok || schema == nil {
 		t.Fatalf("the provider has no action %s", name)

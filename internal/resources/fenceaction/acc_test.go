@@ -208,7 +208,9 @@ func TestAccFence_refused(t *testing.T) {
 	step := func(config, says string) resource.TestStep {
 		return resource.TestStep{Config: config, ExpectError: regexp.MustCompile(says)}
 	}
-	other := func(body string) string { return target.Provider() + "resource \"proxmox_fence_action\" \"test\" {\n" + body + "\n}\n" }
+	other := func(body string) string {
+		return target.Provider() + "resource \"proxmox_fence_action\" \"test\" {\n" + body + "\n}\n"
+	}
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(),
 		Steps: []resource.TestStep{
