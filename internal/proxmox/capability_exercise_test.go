@@ -20,11 +20,18 @@ var exercises = map[string]func(context.Context, *subject) error{
 		_, err := s.Cluster.Identity(ctx)
 		return err
 	},
-	"vm.create":            exerciseVM,
-	"vm.cloud-init":        exerciseCloudInit,
-	"vm.hardware":          func(ctx context.Context, s *subject) error { return exerciseSetting(ctx, s, "vga", "serial0") },
-	"vm.startup-order":     func(ctx context.Context, s *subject) error { return exerciseSetting(ctx, s, "startup", "order=1") },
-	"vm.addresses":         exerciseAddresses,
+	"vm.create":        exerciseVM,
+	"vm.cloud-init":    exerciseCloudInit,
+	"vm.hardware":      func(ctx context.Context, s *subject) error { return exerciseSetting(ctx, s, "vga", "serial0") },
+	"vm.startup-order": func(ctx context.Context, s *subject) error { return exerciseSetting(ctx, s, "startup", "order=1") },
+	"vm.addresses":     exerciseAddresses,
+	"vm.migrate": func(ctx context.Context, s *subject) error {
+		if _, err := s.VMs.Config(ctx, "pve1", s.bench.talking); err != nil {
+			return err
+		}
+		_, err := s.VMs.CheckMigration(ctx, "pve1", s.bench.talking, "pve2")
+		return err
+	},
 	"vm.cloud-init-status": exerciseFileRead,
 	"id-ledger":            exerciseLedger,
 	"container.create": func(ctx context.Context, s *subject) error {

@@ -223,7 +223,7 @@ func stillHeld(c Capability, need Need, v Version) bool {
 }
 
 func talks(capability string) bool {
-	return slices.Contains([]string{"vm.addresses", "vm.cloud-init-status", "probe.agent-ping", "probe.service", "vms.list", "vm.nics"}, capability)
+	return slices.Contains([]string{"vm.addresses", "vm.cloud-init-status", "vm.migrate", "probe.agent-ping", "probe.service", "vms.list", "vm.nics"}, capability)
 }
 
 func noError(t *testing.T, err error) {

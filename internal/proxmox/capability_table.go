@@ -66,6 +66,10 @@ var capabilities = []Capability{
 		},
 	},
 	{
+		Name: "vm.migrate", Doc: "Migrate a VM to another node, where `node` changes",
+		Needs: []Need{{Path: guestPath, Privilege: "VM.Migrate", Why: "migrate the guest to another node"}, needAudit},
+	},
+	{
 		Name: "vm.addresses", Doc: "Read a VM's addresses from its agent, and wait for the agent",
 		Needs: []Need{needAgent},
 	},

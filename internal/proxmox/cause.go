@@ -38,6 +38,7 @@ var (
 		`|VM \d+ (is )?not running`)
 	textNoTicket     = regexp.MustCompile(`No ticket`)
 	textCSRF         = regexp.MustCompile(`csrf`)
+	textNoAgentFile  = regexp.MustCompile(`Agent error: failed to open file '.*': No such file or directory`)
 	textUnknownParam = regexp.MustCompile(`^property is not defined in schema`)
 
 	textNoStorage = regexp.MustCompile(`storage '[^']*' (does not exist|is disabled|is not available on node|is not online)` +
@@ -203,6 +204,10 @@ func IsNoQuorum(err error) bool { return says(reasons(err), textNoQuorum) }
 // IsAgentUnavailable reports whether the guest's agent gave no answer: it is not
 // configured, not running, or the guest is off.
 func IsAgentUnavailable(err error) bool { return says(reasons(err), textAgent) }
+
+// IsNoAgentFile reports whether the guest has no file of the name that its agent
+// was to read.
+func IsNoAgentFile(err error) bool { return says(reasons(err), textNoAgentFile) }
 
 // IsNoStorage reports whether a storage does not exist, or not on that node, or
 // is disabled.

@@ -196,8 +196,9 @@ func (a *admin) setStorage(w http.ResponseWriter, r *http.Request) {
 func (a *admin) setGuest(w http.ResponseWriter, r *http.Request) {
 	numbered(w, r, func(vmid int) {
 		body := struct {
-			IgnoreShutdown *bool `json:"ignore_shutdown"`
-			MuteAgent      *bool `json:"mute_agent"`
+			IgnoreShutdown *bool   `json:"ignore_shutdown"`
+			MuteAgent      *bool   `json:"mute_agent"`
+			CloudInitError *string `json:"cloud_init_error"`
 
 			Services map[string]string `json:"services"`
 		}{}
@@ -207,6 +208,9 @@ func (a *admin) setGuest(w http.ResponseWriter, r *http.Request) {
 		}
 		if err == nil && body.MuteAgent != nil {
 			a.lab.faults.MuteAgent(vmid, *body.MuteAgent)
+		}
+		if err == nil && body.CloudInitError != nil {
+			a.lab.faults.FailCloudInit(vmid, *body.CloudInitError)
 		}
 		for unit, state := range body.Services {
 			a.lab.faults.SetService(vmid, unit, state)

@@ -292,6 +292,9 @@ func agentFileRead(c *call) (any, error) {
 	}
 	name := c.params.str("file")
 	content, ok := g.run.files[name]
+	if name == cloudInitResult {
+		content, ok = c.lab.result(g)
+	}
 	if !ok {
 		return nil, fail("Agent error: failed to open file '%s' (mode: 'r'): No such file or directory", name)
 	}

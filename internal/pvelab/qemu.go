@@ -14,6 +14,8 @@ type qemuState struct {
 	deaf, mute map[int]bool
 	// services are the states of guests' units of systemd.
 	services map[int]map[string]string
+	// cloudInitErrors are what cloud-init fails with, by vmid.
+	cloudInitErrors map[int]string
 }
 
 // IgnoreShutdown makes a guest ignore requests to shut down, or heed them again.
@@ -44,6 +46,7 @@ func (l *Lab) initQemu() {
 	l.locks = newGuestLocks()
 	l.lastPID = 8000
 	l.deaf, l.mute, l.services = map[int]bool{}, map[int]bool{}, map[int]map[string]string{}
+	l.cloudInitErrors = map[int]string{}
 }
 
 func (l *Lab) routeQemu() {

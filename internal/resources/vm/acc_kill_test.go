@@ -70,7 +70,7 @@ func volumes(t *testing.T, target *acctest.Target) map[string]int {
 	ctx := context.Background()
 	found := map[string]int{}
 	for _, node := range []string{"pve1", "pve2", "pve3"} {
-		for _, storage := range []string{"local", "local-lvm", "shared-nfs"} {
+		for _, storage := range []string{"local", "local-lvm", "local-zfs", "shared-nfs"} {
 			var content []struct {
 				VolID string `json:"volid"`
 				VMID  int    `json:"vmid"`

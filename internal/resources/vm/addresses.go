@@ -105,15 +105,16 @@ func addressesByMAC(values map[string]string, interfaces []proxmox.AgentInterfac
 	return slots
 }
 
-// lists are the addresses of a slot by family, without link-local ones, which
-// nobody can reach a guest by from elsewhere.
+// lists are the addresses of a slot by family, without those that nobody can
+// reach a guest by from elsewhere.
 func (f found) lists(slot string) (ipv4, ipv6 attr.Value) {
 	var four, six []string
 	for _, address := range f.slots[slot] {
 		switch {
+		case address.IsLinkLocalUnicast() || address.IsLoopback() || address.IsMulticast() || address.IsUnspecified():
 		case address.Is4():
 			four = append(four, address.String())
-		case !address.IsLinkLocalUnicast():
+		default:
 			six = append(six, address.WithZone("").String())
 		}
 	}

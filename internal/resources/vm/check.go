@@ -114,7 +114,7 @@ func (d *draft) checkDescription() {
 // checkWait refuses to wait for an agent that PVE does not talk to.
 func (d *draft) checkWait() {
 	enabled := fields(d.plan.values["agent"])["enabled"]
-	if d.plan.text("wait_for") == waitAgent && isKnown(enabled) && !isTrue(enabled) {
+	if waits(d.plan) && isKnown(enabled) && !isTrue(enabled) {
 		d.diags.AddAttributeError(at("wait_for"), "There is no agent to wait for", "agent.enabled is false, so that PVE does not talk to an agent in the VM. Enable it.")
 	}
 }

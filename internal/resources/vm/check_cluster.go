@@ -40,7 +40,10 @@ func (r *Resource) check(ctx context.Context, d *draft) {
 		c.checkVMID(ctx)
 		c.checkTemplate(ctx)
 	} else {
-		c.node = d.state.text("node")
+		c.node = d.plan.text("node")
+		if d.moves() && !c.checkMigration(ctx) {
+			return
+		}
 		c.checkDiskRemovals(ctx)
 	}
 	if c.node == "" {
@@ -50,6 +53,7 @@ func (r *Resource) check(ctx context.Context, d *draft) {
 	c.checkBridges(ctx)
 	c.checkImages(ctx)
 	c.checkSeed(ctx)
+	c.checkAgentFile(ctx)
 }
 
 // checker checks one plan against the cluster.
@@ -125,7 +129,10 @@ func (c *checker) checkTemplate(ctx context.Context) {
 	}
 	if isNull(d.config.values["node"]) && d.defaults.Node == "" {
 		c.node = template.Node
-		d.plan.values["node"] = types.StringValue(template.Node)
+		if allowed := d.config.list("allowed_nodes"); len(allowed) > 0 && !slices.Contains(allowed, template.Node) {
+			c.node = slices.Min(allowed)
+		}
+		d.plan.values["node"] = types.StringValue(c.node)
 	}
 	c.checkBootDisk(template)
 	c.checkTemplateDrives(template)
@@ -257,7 +264,7 @@ func (c *checker) checkDiskRemovals(ctx context.Context) {
 	if len(removed) == 0 {
 		return
 	}
-	config, err := c.client.View.VMConfig(ctx, c.node, d.state.integer("vmid"))
+	config, err := c.client.View.VMConfig(ctx, d.state.text("node"), d.state.integer("vmid"))
 	if err != nil {
 		framework.AddError(d.diags, "read the VM's boot order", err)
 		return

@@ -21,7 +21,7 @@ var (
 )
 
 // ImportState takes a guest that carries this provider's marker into the state:
-// by its uid, its vmid, or node/vmid. It finds the guest and its uid; the read
+// by its uid, its vmid, or node/vmid; or one without a marker, by adopt:vmid. It finds the guest and its uid; the read
 // that follows fills the rest.
 func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	client := r.Client(&resp.Diagnostics)
@@ -52,7 +52,12 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	state := load(ctx, resp.State, &resp.Diagnostics)
 	state.values = maps.Clone(state.nulls)
 	state.values["vmid"] = types.Int64Value(int64(guest.VMID))
-	state.values["uid"] = types.StringValue(guest.UID)
+	if search.adopts {
+		framework.SetPrivate(ctx, resp.Private, privateAdopting, guest.UID, &resp.Diagnostics)
+		saveBirth(ctx, resp.Private, guest.SMBIOSUUID, guest.CTime, &resp.Diagnostics)
+	} else {
+		state.values["uid"] = types.StringValue(guest.UID)
+	}
 	state.values["node"] = types.StringValue(guest.Node)
 	state.save(ctx, &resp.State, &resp.Diagnostics)
 	framework.SetPrivate(ctx, resp.Private, privateImported, true, &resp.Diagnostics)
@@ -63,18 +68,20 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 type search struct {
 	client *proxmox.Client
 	bounds proxmox.VMIDRange
+	// adopts is set for a guest that is to be without a marker.
+	adopts bool
 }
 
-func (s search) find(ctx context.Context, id string) (proxmox.Guest, error) {
-	if strings.HasPrefix(id, "adopt:") {
-		return proxmox.Guest{}, fmt.Errorf("guests without a marker cannot be adopted yet: write the marker's line into its notes first")
-	}
-	if uidForm.MatchString(id) {
+const adopt = "adopt:"
+
+func (s *search) find(ctx context.Context, id string) (proxmox.Guest, error) {
+	id, s.adopts = strings.CutPrefix(id, adopt)
+	if uidForm.MatchString(id) && !s.adopts {
 		return s.byUID(ctx, strings.ToLower(id))
 	}
 	match := vmidForm.FindStringSubmatch(id)
 	if match == nil {
-		return proxmox.Guest{}, fmt.Errorf("%q is no import id: give the VM's uid, its vmid, or node/vmid such as pve1/20007", id)
+		return proxmox.Guest{}, fmt.Errorf("%q is no import id: give the VM's uid, its vmid, node/vmid such as pve1/20007, or adopt:vmid for a VM that has no marker yet", id)
 	}
 	vmid, err := strconv.Atoi(match[2])
 	if err != nil {
@@ -83,7 +90,7 @@ func (s search) find(ctx context.Context, id string) (proxmox.Guest, error) {
 	return s.byVMID(ctx, match[1], vmid)
 }
 
-func (s search) byUID(ctx context.Context, uid string) (proxmox.Guest, error) {
+func (s *search) byUID(ctx context.Context, uid string) (proxmox.Guest, error) {
 	guests, err := s.client.FindByUID(ctx, proxmox.KindVM, uid)
 	if err != nil {
 		return proxmox.Guest{}, err
@@ -98,7 +105,7 @@ func (s search) byUID(ctx context.Context, uid string) (proxmox.Guest, error) {
 		guests[0].VMID, guests[1].VMID, uid)
 }
 
-func (s search) byVMID(ctx context.Context, node string, vmid int) (proxmox.Guest, error) {
+func (s *search) byVMID(ctx context.Context, node string, vmid int) (proxmox.Guest, error) {
 	if !s.bounds.Contains(vmid) {
 		return proxmox.Guest{}, fmt.Errorf("guest %d is outside the provider's vmid_range, %s, where nothing is changed or destroyed", vmid, s.bounds)
 	}
@@ -121,8 +128,15 @@ func (s search) byVMID(ctx context.Context, node string, vmid int) (proxmox.Gues
 		return proxmox.Guest{}, fmt.Errorf("VM %d is a template, not a machine", vmid)
 	}
 	marker, marked := config.Marker()
-	if !marked {
-		return proxmox.Guest{}, s.unmarked(config)
+	switch {
+	case !marked && !s.adopts:
+		return proxmox.Guest{}, unmarked(config)
+	case marked && s.adopts:
+		return proxmox.Guest{}, fmt.Errorf("VM %d %q carries a marker already, uid %s: import it as %d", vmid, config.Get("name"), marker.UID, vmid)
+	case s.adopts && config.SMBIOSUUID() == "":
+		return proxmox.Guest{}, fmt.Errorf("VM %d %q has no uuid in smbios1 by which it could be known until its marker is written: give it one", vmid, config.Get("name"))
+	case s.adopts:
+		marker.UID = proxmox.NewUID()
 	}
 	return proxmox.Guest{
 		Kind: proxmox.KindVM, VMID: vmid, Node: listed.Node, UID: marker.UID,
@@ -130,7 +144,7 @@ func (s search) byVMID(ctx context.Context, node string, vmid int) (proxmox.Gues
 	}, nil
 }
 
-func (s search) absent(ctx context.Context, vmid int) error {
+func (s *search) absent(ctx context.Context, vmid int) error {
 	free, err := s.client.Cluster.VMIDFree(ctx, vmid)
 	if err != nil {
 		return err
@@ -142,8 +156,7 @@ func (s search) absent(ctx context.Context, vmid int) error {
 }
 
 // unmarked explains how a guest without a marker is imported.
-func (s search) unmarked(config *proxmox.GuestConfig) error {
-	marker := proxmox.Marker{UID: proxmox.NewUID(), VMID: config.VMID}
-	return fmt.Errorf("VM %d %q carries no marker of this provider, so that it is somebody else's. To hand it over, put this line into its notes in Proxmox VE, "+
-		"and import it again: %s", config.VMID, config.Get("name"), marker)
+func unmarked(config *proxmox.GuestConfig) error {
+	return fmt.Errorf("VM %d %q carries no marker of this provider, so that it is somebody else's. To hand it over, import %q: "+
+		"the next apply writes the marker, and until then nothing is changed", config.VMID, config.Get("name"), adopt+strconv.Itoa(config.VMID))
 }

@@ -18,8 +18,10 @@ type job struct {
 	client              *proxmox.Client
 	config, plan, state document
 	applied             applied
-	defaults            framework.Defaults
-	diags               *diag.Diagnostics
+	// known are the slots of the disks that go with the guest.
+	known    []string
+	defaults framework.Defaults
+	diags    *diag.Diagnostics
 
 	// first is set until the guest has been finished once: it is still to be
 	// started.
@@ -31,9 +33,9 @@ type job struct {
 	own *proxmox.Owned
 	// latest is the guest's configuration as it was read last.
 	latest *proxmox.GuestConfig
-	// running is whether the guest runs, as far as the job knows; nil means
-	// that it does not know.
-	running *bool
+	// reached is the power that the job brought the guest to; "" where it did
+	// not touch it.
+	reached string
 	// found are the addresses, where they were asked for before the end.
 	found *found
 	seed  seedWork
@@ -41,6 +43,8 @@ type job struct {
 	withoutUpgrade bool
 	// writesDrive is whether the last write sets a CD-ROM drive.
 	writesDrive bool
+	// marked is set once the job wrote the marker into a guest without one.
+	marked bool
 	// configured is set once the configuration was written.
 	configured bool
 }
@@ -183,35 +187,58 @@ func (j *job) begin(ctx context.Context) (*proxmox.Completion, error) {
 	if want == "" {
 		want = proxmox.PowerRunning
 	}
-	running := want != proxmox.PowerStopped
-	j.running = &running
 	switch {
 	case want == proxmox.PowerRunning:
 		completion, err := j.client.StartNew(ctx, j.guest, nil, j.powerOptions(ctx))
 		if err != nil {
 			return nil, fmt.Errorf("start it: %w", err)
 		}
-		j.latest = completion.Config()
+		j.latest, j.reached = completion.Config(), powerRunning
 		return completion, nil
 	case want == proxmox.PowerStopped && !j.state.exists():
+		j.reached = powerStopped
 		return nil, nil
 	}
 	return nil, j.power(ctx, want)
 }
 
+// mark writes the marker into a guest that has none.
+func (j *job) mark(ctx context.Context) error {
+	if isTrue(j.state.values["marked"]) || !isTrue(j.plan.values["marked"]) {
+		return nil
+	}
+	if err := j.client.Mark(ctx, j.guest); err != nil {
+		return fmt.Errorf("write the marker: %w", err)
+	}
+	j.marked = true
+	return nil
+}
+
+// relocate moves the guest to the node that is planned.
+func (j *job) relocate(ctx context.Context) error {
+	target := j.plan.text("node")
+	if !j.state.exists() || target == "" || target == j.state.text("node") {
+		return nil
+	}
+	if _, err := j.client.Migrate(ctx, j.guest, j.spend(), target, progress(ctx)); err != nil {
+		return err
+	}
+	j.guest.Node = target
+	return nil
+}
+
 // change updates a finished guest.
 func (j *job) change(ctx context.Context) error {
+	if err := j.mark(ctx); err != nil {
+		return err
+	}
 	if err := j.configure(ctx); err != nil {
 		return err
 	}
-	power := j.plan.values["power"]
-	if isKnown(power) && !power.Equal(j.state.values["power"]) {
-		want := proxmox.PowerState(textOf(power))
-		if err := j.power(ctx, want); err != nil {
+	if j.powers() {
+		if err := j.power(ctx, proxmox.PowerState(j.plan.text("power"))); err != nil {
 			return err
 		}
-		running := want == proxmox.PowerRunning
-		j.running = &running
 	}
 	if err := j.read(ctx); err != nil {
 		return err
@@ -228,6 +255,9 @@ func (j *job) change(ctx context.Context) error {
 // configure grows the disks and writes the configuration: in this order, since
 // a disk's size is part of what is written.
 func (j *job) configure(ctx context.Context) error {
+	if err := j.relocate(ctx); err != nil {
+		return err
+	}
 	if j.own == nil {
 		own, err := j.client.Gate.Own(ctx, j.guest)
 		if err != nil {
@@ -294,40 +324,21 @@ func (j *job) power(ctx context.Context, want proxmox.PowerState) error {
 	if err != nil {
 		return fmt.Errorf("make it %s: %w", want, err)
 	}
-	j.latest = before
+	j.latest, j.reached = before, string(want)
 	return nil
+}
+
+// powers reports whether an update changes the guest's power: when the
+// configured one changes, and with enforce_power when the real one is another.
+func (j *job) powers() bool {
+	power := j.plan.values["power"]
+	return isKnown(power) && (!power.Equal(j.state.values["power"]) || isTrue(j.plan.values["enforce_power"]) && !power.Equal(j.state.values["status"]))
 }
 
 func (j *job) powerOptions(ctx context.Context) proxmox.PowerOptions {
 	options := proxmox.PowerOptions{Progress: progress(ctx)}
 	options.ShutdownTimeout, options.ForceStop = stopping(j.plan)
 	return options
-}
-
-// agentPause is the time between two questions to an agent that is waited for.
-const agentPause = time.Second
-
-// wait waits for what wait_for names.
-func (j *job) wait(ctx context.Context) error {
-	if j.plan.text("wait_for") != waitAgent || j.running == nil || !*j.running {
-		return nil
-	}
-	for {
-		err := j.client.VMs.AgentPing(ctx, j.guest.Node, j.guest.VMID)
-		switch {
-		case err == nil:
-			return nil
-		case ctx.Err() != nil:
-			return &waitError{"the guest agent", err}
-		case !proxmox.IsAgentUnavailable(err) && !proxmox.IsUnavailable(err):
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return &waitError{"the guest agent", err}
-		case <-time.After(agentPause):
-		}
-	}
 }
 
 func warn(diags *diag.Diagnostics, summary string, warnings []string) {

@@ -20,7 +20,14 @@ import (
 // ModifyPlan decides what the plan holds, and checks everything that can be
 // known before anything is changed. A plan that changes nothing makes no call.
 func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	if r.Ready() {
+		// A cluster that does not answer stops a plan, and does not hold it up.
+		bounded, cancel := context.WithTimeout(ctx, r.Data.Timeouts.Read)
+		defer cancel()
+		ctx = bounded
+	}
 	if req.Plan.Raw.IsNull() {
+		r.planDestroy(ctx, req, resp)
 		return
 	}
 	d := draft{
@@ -30,6 +37,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		defaults: r.defaults(),
 		diags:    &resp.Diagnostics,
 	}
+	d.adopting, _ = framework.GetPrivate[string](ctx, req.Private, privateAdopting, &resp.Diagnostics)
 	d.imported, _ = framework.GetPrivate[bool](ctx, req.Private, privateImported, &resp.Diagnostics)
 	standing, _ := framework.GetPrivate[string](ctx, req.Private, privateStanding, &resp.Diagnostics)
 	d.seed = loadSeedNote(ctx, req.Private, &resp.Diagnostics)
@@ -38,8 +46,11 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	}
 	d.make(ctx)
 	resp.RequiresReplace = append(resp.RequiresReplace, d.replace...)
+	if len(d.replace) > 0 {
+		r.planDestroy(ctx, req, resp)
+	}
 	if d.changes() {
-		if standing == proxmox.Damaged.String() {
+		if standing == proxmox.Damaged.String() && !d.marks() {
 			refuseDamaged(d.state, &resp.Diagnostics)
 			return
 		}
@@ -49,6 +60,20 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		}
 	}
 	d.plan.save(ctx, &resp.Plan, &resp.Diagnostics)
+}
+
+// planDestroy refuses what would be refused when it is destroyed.
+func (r *Resource) planDestroy(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
+	state := load(ctx, req.State, &resp.Diagnostics)
+	rules := destroyRulesOf(ctx, state, req.Private, &resp.Diagnostics)
+	if resp.Diagnostics.HasError() || !state.exists() {
+		return
+	}
+	var client *proxmox.Client
+	if r.Ready() {
+		client = r.Client(&resp.Diagnostics)
+	}
+	rules.plan(ctx, client, &resp.Diagnostics)
 }
 
 func (r *Resource) defaults() framework.Defaults {
@@ -64,6 +89,8 @@ type draft struct {
 	applied             applied
 	// imported is set from the import on until the first change.
 	imported bool
+	// adopting is the uid for a guest that is to be adopted.
+	adopting string
 	defaults framework.Defaults
 	replace  path.Paths
 	seed     seedNote
@@ -89,6 +116,7 @@ func (d *draft) make(ctx context.Context) {
 	d.planPower()
 	d.planTable(d.imported)
 	d.planSeed(ctx)
+	d.planMarker()
 	if d.onlyImported() {
 		return
 	}
@@ -98,6 +126,22 @@ func (d *draft) make(ctx context.Context) {
 		return
 	}
 	d.planReported()
+}
+
+// marks reports whether the update writes the marker into a guest without one.
+func (d *draft) marks() bool {
+	lost := d.state.exists() && !isNull(d.state.values["marked"]) && !isTrue(d.state.values["marked"])
+	return lost && (d.adopting != "" || isTrue(d.plan.values["restore_marker"]))
+}
+
+func (d *draft) planMarker() {
+	if !d.marks() {
+		return
+	}
+	d.plan.values["marked"] = types.BoolValue(true)
+	if d.adopting != "" {
+		d.plan.values["uid"] = types.StringValue(d.adopting)
+	}
 }
 
 // onlyImported reports whether an imported guest is as it is configured, apart
@@ -114,7 +158,7 @@ func (d *draft) planTable(keepLocal bool) {
 
 // planPlace plans what is given when the guest is made.
 func (d *draft) planPlace() {
-	d.planFixed("node", types.StringUnknown(), d.defaults.Node)
+	d.planNode()
 	d.planFixed("storage", types.StringUnknown(), d.defaults.Storage)
 	d.planFixed("pool", types.StringNull(), d.defaults.Pool)
 
@@ -134,6 +178,33 @@ func (d *draft) planPlace() {
 func (d *draft) undecided(config attr.Value) bool {
 	return d.state.exists() && config.IsUnknown()
 }
+
+// planNode plans where the guest is. One that has moved to another allowed node
+// stays there; elsewhere it is migrated back.
+func (d *draft) planNode() {
+	config, state := d.config.values["node"], d.state.values["node"]
+	d.plan.values["allowed_nodes"] = d.config.values["allowed_nodes"]
+	allowed := d.config.list("allowed_nodes")
+	if isKnown(config) && len(allowed) > 0 && !slices.Contains(allowed, textOf(config)) {
+		d.diags.AddAttributeError(at("node"), "node is not one of allowed_nodes", "Name it there too: the VM is made on it.")
+	}
+	switch {
+	case d.creates() && !isNull(config):
+		d.plan.values["node"] = config
+	case d.creates() && d.defaults.Node != "" && (len(allowed) == 0 || slices.Contains(allowed, d.defaults.Node)):
+		d.plan.values["node"] = types.StringValue(d.defaults.Node)
+	case d.creates():
+		d.plan.values["node"] = types.StringUnknown()
+	case isNull(config) && len(allowed) == 0, slices.Contains(allowed, textOf(state)), d.config.values["allowed_nodes"].IsUnknown(), config.IsUnknown():
+	case isNull(config):
+		d.plan.values["node"] = types.StringValue(slices.Min(allowed))
+	default:
+		d.plan.values["node"] = config
+	}
+}
+
+// moves reports whether the update migrates the guest.
+func (d *draft) moves() bool { return d.state.exists() && d.differs("node") }
 
 // planFixed plans an attribute that is not changed after the guest was made. A
 // guest that was moved by hand keeps its place, and the plan says so.
@@ -187,7 +258,7 @@ func (d *draft) planPower() {
 func (d *draft) planReported() {
 	guest := d.guestChanged()
 	if d.unfinished() {
-		d.plan.setUnknown("provisioned", "status", "reboot_required", "devices", "mac_addresses", effectiveGroup.name)
+		d.plan.setUnknown("provisioned", "status", "marked", "reboot_required", "devices", "mac_addresses", effectiveGroup.name)
 		d.forgetAddresses()
 		return
 	}
@@ -197,13 +268,16 @@ func (d *draft) planReported() {
 	if d.differs(deviceGroups()...) {
 		d.plan.setUnknown("devices")
 	}
+	if d.moves() {
+		d.plan.setUnknown("devices", "status")
+	}
 	if d.macsChange() {
 		d.plan.setUnknown("mac_addresses")
 	}
 	if d.differs("cloud_init") {
 		d.plan.setUnknown(effectiveGroup.name)
 	}
-	if d.differs("power") && isKnown(d.plan.values["power"]) {
+	if d.powers() {
 		d.plan.setUnknown("status", "reboot_required")
 		d.forgetAddresses()
 	}
@@ -266,6 +340,14 @@ func (d *draft) forgetAddresses() {
 	d.plan.values["network"] = mapAddresses(d.plan.values["network"], func(string, attr.Value) (attr.Value, attr.Value) {
 		return textList{}.unknown(), textList{}.unknown()
 	})
+	d.plan.setUnknown("addresses_stale")
+}
+
+// powers reports whether the update changes the guest's power.
+func (d *draft) powers() bool {
+	power := d.plan.values["power"]
+	enforced := isTrue(d.plan.values["enforce_power"]) && !power.Equal(d.state.values["status"])
+	return isKnown(power) && (d.differs("power") || enforced)
 }
 
 func refuseDamaged(state document, diags *diag.Diagnostics) {
@@ -273,5 +355,5 @@ func refuseDamaged(state document, diags *diag.Diagnostics) {
 	marker := proxmox.Marker{UID: state.text("uid"), VMID: vmid}
 	diags.AddError(fmt.Sprintf("VM %d has lost its marker and is not changed", vmid),
 		"It is the VM that was made here by its SMBIOS uuid and creation time, but the line that says so is gone from its notes. "+
-			"Put this line back into the notes in Proxmox VE, and apply again:\n\n"+marker.String())
+			"Set restore_marker = true to have it written again, or put this line back into the notes in Proxmox VE, and apply again:\n\n"+marker.String())
 }

@@ -18,7 +18,8 @@ func finished(changes o) o {
 	state := o{
 		"name": "web", "node": "pve1", "vmid": 20001, "uid": uid, "template": 9000, "storage": "local-lvm", "power": "stopped",
 		"provisioned": true, "status": "stopped", "reboot_required": []string{}, "on_boot": false,
-		"wait_for": "none", "on_wait_timeout": "warn", "reboot": "never", "stop": o{"shutdown_timeout": "60s", "force": true},
+		"wait_for": "none", "on_wait_timeout": "warn", "reboot": "never", "enforce_power": false, "restore_marker": false,
+		"marked": true, "addresses_stale": false, "on_destroy": o{"unknown_disks": "refuse", "unreferenced_disks": false, "purge": false}, "stop": o{"shutdown_timeout": "60s", "force": true},
 		"cpu": o{"cores": 1, "sockets": 1, "type": "host"}, "memory": o{"mib": 512}, "agent": o{"enabled": false},
 		"disks": o{"scsi0": o{
 			"size_gib": 4, "storage": "local-lvm", "discard": false, "iothread": false, "ssd": false, "cache": "none", "backup": true, "on_removal": "detach",
@@ -103,11 +104,34 @@ func TestDraftChanges(t *testing.T) {
 		"another template": {
 			config: o{"name": "web", "template": 9001}, want: o{"template": num("9001")}, replace: "template",
 		},
-		"another vmid":             {config: o{"name": "web", "vmid": 20002}, want: o{"vmid": num("20002")}, replace: "vmid"},
-		"a template not known yet": {config: o{"name": "web", "template": unknown{}, "vmid": unknown{}, "node": unknown{}}, want: o{}},
-		"power left out":           {config: o{"name": "web"}, want: o{}},
-		"a moved guest stays":      {config: o{"name": "web", "node": "pve2"}, want: o{}},
-		"a configured storage":     {config: o{"name": "web", "storage": "other"}, want: o{}},
+		"another vmid":                  {config: o{"name": "web", "vmid": 20002}, want: o{"vmid": num("20002")}, replace: "vmid"},
+		"a template not known yet":      {config: o{"name": "web", "template": unknown{}, "vmid": unknown{}, "node": unknown{}}, want: o{}},
+		"power left out":                {config: o{"name": "web"}, want: o{}},
+		"a moved guest is brought back": {config: o{"name": "web", "node": "pve2"}, want: o{"node": "pve2", "devices": "?", "status": "?"}},
+		"a moved guest stays on allowed nodes": {
+			config: o{"name": "web", "node": "pve2", "allowed_nodes": []string{"pve1", "pve2"}}, state: finished(o{"allowed_nodes": []string{"pve1", "pve2"}}), want: o{},
+		},
+		"a guest that may not be where it is": {
+			config: o{"name": "web", "allowed_nodes": []string{"pve3", "pve2"}}, want: o{"node": "pve2", "allowed_nodes": strings.Replace(list("pve3", "pve2"), "List", "Set", 1), "devices": "?", "status": "?"},
+		},
+		"a power that is enforced": {
+			config: o{"name": "web", "power": "running", "enforce_power": true}, state: finished(o{"power": "running", "enforce_power": true}),
+			want: o{"status": "?", "reboot_required": "?", "addresses_stale": "?", "network": o{"net0": o{
+				"model": "virtio", "mac_address": "BC:24:11:00:00:01", "bridge": "vmbr0", "firewall": false, "link_down": false,
+				"ipv4_addresses": "?", "ipv6_addresses": "?",
+			}}},
+		},
+		"a power that is not":                            {config: o{"name": "web", "power": "running"}, state: finished(o{"power": "running"}), want: o{}},
+		"a marker that was lost is not restored unasked": {config: o{"name": "web"}, state: finished(o{"marked": false}), want: o{}},
+		"a marker that is restored": {
+			config: o{"name": "web", "restore_marker": true}, state: finished(o{"marked": false}), want: o{"marked": true, "restore_marker": true},
+		},
+		"an adoption": {
+			config: o{"name": "web"}, state: finished(o{"marked": false, "uid": nil}),
+			change: func(d *draft) { d.imported, d.adopting = true, "0b9a9d5c-5f0e-4c0f-8f55-2f1d6b1c7a11" },
+			want:   o{"marked": true, "uid": "0b9a9d5c-5f0e-4c0f-8f55-2f1d6b1c7a11"},
+		},
+		"a configured storage": {config: o{"name": "web", "storage": "other"}, want: o{}},
 		"an unfinished guest is finished": {
 			config: o{"name": "web"},
 			state: finished(o{

@@ -20,8 +20,13 @@ const (
 	privateTask = "task"
 	// privateImported marks a guest that was imported and not changed since.
 	privateImported = "imported"
+	// privateAdopting holds the uid for a guest without a marker, from its import
+	// until the marker is written.
+	privateAdopting = "adopting"
 	// privateStanding holds how the guest stood at the last refresh.
 	privateStanding = "standing"
+	// privateDisks holds the slots of the disks that go with the guest.
+	privateDisks = "disks"
 	// privateBirth holds what tells the guest apart when its marker is gone.
 	privateBirth = "birth"
 )
@@ -45,6 +50,11 @@ func loadApplied(ctx context.Context, from framework.PrivateReader, diags *diag.
 		set[each] = true
 	}
 	return set
+}
+
+func loadKnown(ctx context.Context, from framework.PrivateReader, diags *diag.Diagnostics) []string {
+	slots, _ := framework.GetPrivate[[]string](ctx, from, privateDisks, diags)
+	return slots
 }
 
 func (a applied) save(ctx context.Context, to framework.PrivateWriter, diags *diag.Diagnostics) {

@@ -90,6 +90,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	j := &job{
 		config: load(ctx, req.Config, &resp.Diagnostics), plan: load(ctx, req.Plan, &resp.Diagnostics),
 		state: load(ctx, req.State, &resp.Diagnostics), applied: loadApplied(ctx, req.Private, &resp.Diagnostics),
+		known:  loadKnown(ctx, req.Private, &resp.Diagnostics),
 		client: client, defaults: r.defaults(), diags: &resp.Diagnostics,
 		seed: seedWork{note: loadSeedNote(ctx, req.Private, &resp.Diagnostics)},
 	}
@@ -110,7 +111,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 		j.dropSeeds(ctx)
 	}
 	if resp.Diagnostics.HasError() {
-		j.savePrivate(ctx, resp.Private)
+		j.saveFailed(ctx, &resp.State, resp.Private)
 		return
 	}
 	j.save(ctx, provisioned, &resp.State, resp.Identity, resp.Private)
@@ -131,8 +132,7 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 
-	options := proxmox.DestroyOptions{Progress: progress(ctx)}
-	options.ShutdownTimeout, options.ForceStop = stopping(state)
+	options := destroyRulesOf(ctx, state, req.Private, &resp.Diagnostics).options(ctx)
 	options.Task = loadTask(ctx, req.Private, &resp.Diagnostics)
 	destroyed, err := client.Destroy(ctx, guestOf(ctx, state, req.Private, &resp.Diagnostics), options)
 	if err != nil {
@@ -146,11 +146,20 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	deleteSeeds(ctx, client, state, loadSeedNote(ctx, req.Private, &resp.Diagnostics), &resp.Diagnostics)
 }
 
+// destroyRules are those for the guest of a state.
+func destroyRulesOf(ctx context.Context, state document, private framework.PrivateReader, diags *diag.Diagnostics) destroyRules {
+	return destroyRules{state: state, known: loadKnown(ctx, private, diags)}
+}
+
 // guestOf is what state knows of the guest.
 func guestOf(ctx context.Context, state document, private framework.PrivateReader, diags *diag.Diagnostics) proxmox.Guest {
 	born, _ := framework.GetPrivate[birth](ctx, private, privateBirth, diags)
+	uid := state.text("uid")
+	if uid == "" {
+		uid, _ = framework.GetPrivate[string](ctx, private, privateAdopting, diags)
+	}
 	return proxmox.Guest{
-		Kind: proxmox.KindVM, VMID: state.integer("vmid"), Node: state.text("node"), UID: state.text("uid"),
+		Kind: proxmox.KindVM, VMID: state.integer("vmid"), Node: state.text("node"), UID: uid,
 		SMBIOSUUID: born.SMBIOSUUID, CTime: born.CTime,
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
@@ -61,7 +62,13 @@ func placeAttributes() map[string]schema.Attribute {
 		},
 		"node": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{framework.NodeName()},
-			MarkdownDescription: "The node to make the guest on: the provider's default, else the template's. A guest that has moved since is the same guest.",
+			MarkdownDescription: "The node to make the guest on: the provider's default, else the template's. A guest that has moved since is the same guest: " +
+				"an apply migrates it to this node, while it runs where that is possible and volumes on unshared storages with it, unless it is on one of `allowed_nodes`. That needs VM.Migrate.",
+		},
+		"allowed_nodes": schema.SetAttribute{
+			Optional: true, ElementType: types.StringType, Validators: []validator.Set{setvalidator.SizeAtLeast(1), setvalidator.ValueStringsAre(framework.NodeName())},
+			MarkdownDescription: "The nodes that the VM may be on. While it is on one of them, wherever HA or an operator has moved it, there is nothing to do; " +
+				"then `node` only says where it is made.",
 		},
 		"storage": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{framework.StorageName()},
@@ -72,8 +79,8 @@ func placeAttributes() map[string]schema.Attribute {
 			MarkdownDescription: "The pool to make the guest in; the provider's default unless set. It is not changed afterwards.",
 		},
 		"power": schema.StringAttribute{
-			Optional: true, Computed: true, Validators: []validator.String{stringvalidator.OneOf(powerRunning, powerStopped)},
-			MarkdownDescription: "`running` or `stopped`: acts when the value changes. Left out, the guest is started once when it is made, and then left alone. " +
+			Optional: true, Computed: true, Validators: []validator.String{stringvalidator.OneOf(powerRunning, powerStopped, powerPaused)},
+			MarkdownDescription: "`running`, `stopped` or `paused`: acts when the value changes. Left out, the guest is started once when it is made, and then left alone. " +
 				"What it really is shows in `status`.",
 		},
 	}
@@ -89,7 +96,16 @@ func reportedAttributes() map[string]schema.Attribute {
 			Computed: true, MarkdownDescription: "Whether the guest was finished: cloned, configured, started and waited for. While it is `false`, the next apply finishes it.",
 		},
 		"status": schema.StringAttribute{
-			Computed: true, MarkdownDescription: "`running` or `stopped`, as the node says.",
+			Computed: true, MarkdownDescription: "`running`, `stopped` or `paused` (which is found out where `power` is `paused`), as the node says; `installing` while `wait_for` waits for cloud-init.",
+		},
+		"marked": schema.BoolAttribute{
+			Computed: true, MarkdownDescription: "Whether the guest carries its marker. One that has lost it is kept and left alone, see `restore_marker`.",
+		},
+		"addresses_stale": schema.BoolAttribute{
+			Computed: true,
+			MarkdownDescription: "Whether the addresses in `network` are the last known ones, since the agent that should know them does not answer. " +
+				"Addresses are the agent's, matched to the devices by MAC, so that interfaces of the guest's own (of containers and bridges) do not show; " +
+				"loopback, link-local and multicast addresses are left out. Without an agent they are those that cloud-init was given.",
 		},
 		"reboot_required": schema.SetAttribute{
 			Computed: true, ElementType: types.StringType,

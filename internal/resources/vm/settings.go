@@ -18,9 +18,13 @@ import (
 const (
 	powerRunning = string(proxmox.PowerRunning)
 	powerStopped = string(proxmox.PowerStopped)
+	powerPaused  = string(proxmox.PowerPaused)
 
-	waitNone  = "none"
-	waitAgent = "agent"
+	statusInstalling = "installing"
+
+	waitNone      = "none"
+	waitAgent     = "agent"
+	waitCloudInit = "cloud-init"
 
 	onTimeoutWarn = "warn"
 	onTimeoutFail = "fail"
@@ -144,8 +148,10 @@ var table = &group{
 			doc:  "Further arguments for QEMU's command line, for experts.",
 		},
 		{
-			name: "wait_for", source: local, absent: types.StringValue(waitNone), form: choice(waitNone, waitAgent),
-			doc: "What the apply that starts the VM waits for: `none` (default), or `agent`, until the guest agent answers.",
+			name: "wait_for", source: local, absent: types.StringValue(waitNone), form: choice(waitNone, waitAgent, waitCloudInit),
+			doc: "What the apply that starts the VM waits for: `none` (default); `agent`, until the guest agent answers; or `cloud-init`, until " +
+				"cloud-init has come to its end in the guest, whose errors then are those of the apply. That needs VM.GuestAgent.FileRead " +
+				"(PVE 8: VM.Monitor). Until then `status` is `installing`. A refresh never waits.",
 		},
 		{
 			name: "on_wait_timeout", source: local, absent: types.StringValue(onTimeoutWarn), form: choice(onTimeoutWarn, onTimeoutFail),
@@ -157,9 +163,19 @@ var table = &group{
 			doc: "Whether an update may restart a running VM so that what cannot change while it runs takes effect: `never` (default), " +
 				"then `reboot_required` names what waits; or `auto`, then the plan says so.",
 		},
+		{
+			name: "enforce_power", source: local, absent: types.BoolValue(false), form: boolean{},
+			doc: "Whether an apply brings the VM back to the configured `power` when somebody has changed it. Otherwise `power` acts only when " +
+				"it changes here, so that a VM that was fenced is not started again.",
+		},
+		{
+			name: "restore_marker", source: local, absent: types.BoolValue(false), form: boolean{},
+			doc: "Whether the next apply writes the marker again when somebody has deleted its line from the notes. The VM is then known by its " +
+				"SMBIOS uuid and the time of its creation.",
+		},
 	},
 	groups: []*group{
-		cpuGroup, memoryGroup, numaGroup, agentGroup, stopGroup, startupGroup, migrationGroup,
+		cpuGroup, memoryGroup, numaGroup, agentGroup, stopGroup, onDestroyGroup, startupGroup, migrationGroup,
 		machineGroup, smbiosGroup, efiGroup, tpmGroup, vgaGroup, audioGroup, rngGroup, watchdogGroup,
 		disksGroup, networkGroup, serialGroup, usbGroup, pciGroup, virtiofsGroup, cdromGroup, cloudInitGroup,
 	},

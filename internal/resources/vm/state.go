@@ -2,7 +2,9 @@ package vm
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -30,6 +32,9 @@ func (j *job) save(ctx context.Context, provisioned bool, to *tfsdk.State, ident
 		if found == nil {
 			found = new(j.findAddresses(ctx))
 		}
+		if state.values["addresses_stale"].IsUnknown() {
+			state.values["addresses_stale"] = types.BoolValue(found.silent)
+		}
 		state.values["network"] = found.complete(state.values["network"], j.plan.values["network"])
 	}
 	state.values["vmid"] = types.Int64Value(int64(j.guest.VMID))
@@ -37,7 +42,8 @@ func (j *job) save(ctx context.Context, provisioned bool, to *tfsdk.State, ident
 	state.values["provisioned"] = types.BoolValue(provisioned)
 	settle(state, "node", j.guest.Node)
 	j.saveSeed(ctx, state)
-	settle(state, "status", j.status())
+	state.values["marked"] = types.BoolValue(true)
+	settle(state, "status", shownStatus(j.status(), state))
 	if j.latest != nil {
 		settle(state, "storage", j.storage(j.latest))
 	}
@@ -52,6 +58,18 @@ func (j *job) save(ctx context.Context, provisioned bool, to *tfsdk.State, ident
 	saveIdentity(ctx, identity, state, j.diags)
 }
 
+// saveFailed keeps the state of before an update that failed, but for what has
+// certainly changed: where the guest is, and whose.
+func (j *job) saveFailed(ctx context.Context, to *tfsdk.State, private framework.PrivateWriter) {
+	state := j.state.clone()
+	state.values["node"] = types.StringValue(j.guest.Node)
+	if j.marked {
+		state.values["uid"], state.values["marked"] = types.StringValue(j.guest.UID), types.BoolValue(true)
+	}
+	state.save(ctx, to, j.diags)
+	j.savePrivate(ctx, private)
+}
+
 // settle gives a text that was to be known after apply.
 func settle(d document, name, value string) {
 	if d.values[name].IsUnknown() && value != "" {
@@ -59,30 +77,41 @@ func settle(d document, name, value string) {
 	}
 }
 
+// status is the power that the guest has as far as the job knows.
 func (j *job) status() string {
-	switch {
-	case j.running == nil:
-		return j.state.text("status")
-	case *j.running:
-		return powerRunning
+	if j.reached != "" {
+		return j.reached
 	}
-	return powerStopped
+	return j.state.text("status")
+}
+
+// shownStatus tells a guest that cloud-init is still working in from one that
+// runs.
+func shownStatus(status string, d document) string {
+	if status == powerRunning && !d.provisioned() && d.text("wait_for") == waitCloudInit {
+		return statusInstalling
+	}
+	return status
 }
 
 // findAddresses asks only where the guest was waited for: one that has just been
 // started has none yet.
 func (j *job) findAddresses(ctx context.Context) found {
-	waited := j.plan.text("wait_for") == waitAgent && j.status() == powerRunning
+	waited := waits(j.plan) && j.status() == powerRunning
 	return findAddresses(ctx, j.client, j.guest.Node, j.latest, waited)
 }
 
 // savePrivate writes what the next run has to know beside the state.
 func (j *job) savePrivate(ctx context.Context, private framework.PrivateWriter) {
+	if j.marked {
+		framework.DropPrivate(ctx, private, privateAdopting, j.diags)
+	}
 	if j.configured {
 		given := applied{}
 		table.walk(path.Empty(), j.config.object(), func(at path.Path) { given[at.String()] = true })
 		given.save(ctx, private, j.diags)
 		framework.DropPrivate(ctx, private, privateImported, j.diags)
+		framework.SetPrivate(ctx, private, privateDisks, j.knownDisks(), j.diags)
 	}
 	if j.task.IsZero() {
 		framework.DropPrivate(ctx, private, privateTask, j.diags)
@@ -91,6 +120,17 @@ func (j *job) savePrivate(ctx context.Context, private framework.PrivateWriter) 
 	}
 	framework.SetPrivate(ctx, private, privateSeed, j.seed.note, j.diags)
 	saveBirth(ctx, private, j.guest.SMBIOSUUID, j.guest.CTime, j.diags)
+}
+
+// knownDisks are the slots of the disks that go with the guest: of a new one all
+// that it has.
+func (j *job) knownDisks() []string {
+	known := slices.AppendSeq(slices.Clone(j.known), maps.Keys(entries(j.config.values["disks"])))
+	if j.first && j.latest != nil {
+		known = append(known, volumeSlots(everything(j.latest))...)
+	}
+	slices.Sort(known)
+	return slices.Compact(known)
 }
 
 func saveBirth(ctx context.Context, private framework.PrivateWriter, uuid string, ctime int64, diags *diag.Diagnostics) {
@@ -157,6 +197,12 @@ func (f refresh) into(ctx context.Context, resp *resource.ReadResponse) {
 			f.read(ctx, resp)
 		}
 	case proxmox.Damaged:
+		if isNull(f.state.values["uid"]) {
+			f.read(ctx, resp) // It is being adopted, and has no marker yet.
+			return
+		}
+		f.state.values["marked"] = types.BoolValue(false)
+		f.state.save(ctx, &resp.State, diags)
 		diags.AddWarning(describe(f.state)+" has lost its marker", problem.Error())
 	case proxmox.Stub:
 		// It is being made: what is planned stays in the state until then.
@@ -182,21 +228,28 @@ func (f refresh) read(ctx context.Context, resp *resource.ReadResponse) {
 	r := &reader{values: wanted(config), purpose: refreshing}
 	if isNull(state.values["provisioned"]) {
 		r.purpose = importing
-		state.values["provisioned"] = types.BoolValue(f.look.Standing == proxmox.Ours)
+		state.values["provisioned"] = types.BoolValue(f.look.Standing != proxmox.Unfinished)
 		f.placeImported(ctx, state)
 	}
 	state.put(r.object(table, "", f.state.object()))
 	report(state, config, false)
 	state.values["node"] = types.StringValue(f.look.Node)
-	status := powerStopped
-	if f.look.Status.Running() {
-		status = powerRunning
+	status := f.power(ctx)
+	state.values["status"] = types.StringValue(shownStatus(status, state))
+	marked := f.look.Standing != proxmox.Damaged
+	state.values["marked"] = types.BoolValue(marked)
+	if marked && isNull(state.values["uid"]) {
+		// The adoption was killed right after it had written the marker.
+		state.values["uid"] = types.StringValue(f.guest.UID)
+		framework.DropPrivate(ctx, resp.Private, privateAdopting, diags)
+		saveIdentity(ctx, resp.Identity, state, diags)
 	}
-	state.values["status"] = types.StringValue(status)
 	if r.purpose == importing {
 		state.values["power"] = types.StringValue(status)
+		framework.SetPrivate(ctx, resp.Private, privateDisks, attached(config), diags)
 	}
 	found := findAddresses(ctx, f.client, f.look.Node, config, f.look.Status.Running())
+	state.values["addresses_stale"] = types.BoolValue(found.silent)
 	state.values["network"] = found.into(state.values["network"])
 
 	f.readSeed(ctx, state, r.purpose == importing, resp.Private, diags)
@@ -205,6 +258,28 @@ func (f refresh) read(ctx context.Context, resp *resource.ReadResponse) {
 	framework.AddWarning(diags, "read all of "+describe(state), r.err())
 	state.save(ctx, &resp.State, diags)
 	saveBirth(ctx, resp.Private, config.SMBIOSUUID(), config.CTime(), diags)
+}
+
+// power is what the guest's node says. Whether it is paused only a call of its
+// own tells, which is spent where that was asked for.
+func (f refresh) power(ctx context.Context) string {
+	if !f.look.Status.Running() {
+		return powerStopped
+	}
+	if f.state.text("power") != powerPaused {
+		return powerRunning
+	}
+	status, err := f.client.VMs.Status(ctx, f.look.Node, f.look.Config.VMID)
+	if err == nil && !status.Paused() {
+		return powerRunning
+	}
+	return powerPaused
+}
+
+// attached are the slots of the disks that an imported guest has: it was handed
+// over with them. Detached volumes were not.
+func attached(config *proxmox.GuestConfig) []string {
+	return slices.DeleteFunc(volumeSlots(config.Current), func(slot string) bool { return strings.HasPrefix(slot, "unused") })
 }
 
 // placeImported fills what a guest is given when it is made.

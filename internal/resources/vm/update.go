@@ -88,6 +88,7 @@ func (j *job) update(config *proxmox.GuestConfig) (proxmox.ConfigUpdate, error) 
 		delete(update.Set, upgradeKey)
 	}
 	j.writesDrive = setsDrive(update)
+	j.known = append(j.known, volumeSlots(update.Set)...)
 	return update, nil
 }
 

@@ -1,0 +1,96 @@
+package proxmox
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Migration is what PVE says of moving a VM to another node.
+type Migration struct {
+	Running Bool `json:"running"`
+	// Allowed are the nodes that the VM can move to.
+	Allowed []string `json:"allowed_nodes"`
+	Refused map[string]struct {
+		UnavailableStorages []string `json:"unavailable_storages"`
+	} `json:"not_allowed_nodes"`
+	LocalDisks []struct {
+		VolID string `json:"volid"`
+		CDROM Bool   `json:"cdrom"`
+	} `json:"local_disks"`
+	// LocalResources are devices of the node itself that the VM has.
+	LocalResources []string `json:"local_resources"`
+}
+
+// CheckMigration asks whether a VM could move. It needs VM.Migrate, and the
+// node whom the VM is on has to answer.
+func (s *VMService) CheckMigration(ctx context.Context, node string, vmid int, target string) (Migration, error) {
+	var m Migration
+	err := s.c.get(ctx, s.path(node, vmid, "migrate"), url.Values{"target": {target}}, &m)
+	return m, err
+}
+
+// Refusal says why the VM cannot move to a node; "" when it can.
+func (m Migration) Refusal(target string) string {
+	switch refused, known := m.Refused[target]; {
+	case len(m.LocalResources) > 0:
+		return "it has devices of its node: " + strings.Join(m.LocalResources, ", ")
+	case known && len(refused.UnavailableStorages) > 0:
+		return "that node has no storage " + strings.Join(refused.UnavailableStorages, ", ")
+	case known:
+		return "Proxmox VE does not allow it there (HA rules may bind it to other nodes)"
+	}
+	return ""
+}
+
+// Copied are the volumes that have to be copied, since their storage is not
+// shared.
+func (m Migration) Copied() []string {
+	var volumes []string
+	for _, disk := range m.LocalDisks {
+		if !bool(disk.CDROM) {
+			volumes = append(volumes, disk.VolID)
+		}
+	}
+	return volumes
+}
+
+// Migrate starts the move of a VM to another node, while it runs if it does.
+// Volumes on storages that are not shared are copied.
+func (s *VMService) Migrate(ctx context.Context, own *Owned, target string, running bool) (UPID, error) {
+	params := url.Values{"target": {target}, "with-local-disks": {formatBool(true)}}
+	if running {
+		params.Set("online", formatBool(true))
+	}
+	return s.task(ctx, own, http.MethodPost, []string{"migrate"}, params, undigested)
+}
+
+// Migrate moves a VM to another node and waits. A VM that is there is left
+// alone. It returns what the gate read before.
+func (c *Client) Migrate(ctx context.Context, guest Guest, own *Owned, target string, progress func(line string)) (*GuestConfig, error) {
+	release, err := c.limits.hold(ctx, guest.Node)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return c.perform(ctx, guest, own, func(own *Owned) error {
+		if own.Node() == target {
+			return nil
+		}
+		status, err := c.VMs.Status(ctx, own.Node(), own.VMID())
+		if err != nil {
+			return err
+		}
+		upid, err := c.VMs.Migrate(ctx, own, target, status.Running())
+		if err != nil {
+			return err
+		}
+		defer c.View.Drop(target)
+		if _, err = c.Tasks.Wait(ctx, upid, WaitOptions{Progress: progress}); err != nil {
+			return fmt.Errorf("migrate to %s: %w", target, err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,57 @@
+package vm
+
+import (
+	"context"
+	"time"
+
+	"terraform-provider-proxmox/internal/proxmox"
+)
+
+// waitPause is the time between two questions to a guest that is waited for.
+const waitPause = time.Second
+
+// waits reports whether a document asks to wait for the guest's agent, or for
+// what only that tells.
+func waits(d document) bool {
+	return d.text("wait_for") == waitAgent || d.text("wait_for") == waitCloudInit
+}
+
+// wait waits for what wait_for names, in a guest that runs.
+func (j *job) wait(ctx context.Context) error {
+	if j.status() != powerRunning {
+		return nil
+	}
+	switch j.plan.text("wait_for") {
+	case waitAgent:
+		return poll(ctx, "the guest agent", func() (bool, error) {
+			err := j.client.VMs.AgentPing(ctx, j.guest.Node, j.guest.VMID)
+			return err == nil, err
+		})
+	case waitCloudInit:
+		return poll(ctx, "cloud-init in the guest", func() (bool, error) {
+			return j.client.VMs.CloudInitDone(ctx, j.guest.Node, j.guest.VMID)
+		})
+	}
+	return nil
+}
+
+// poll asks until the answer is yes. An agent that does not answer yet is waited
+// for; a question that the token may not put ends the wait, not the guest.
+func poll(ctx context.Context, what string, ask func() (bool, error)) error {
+	for {
+		done, err := ask()
+		switch {
+		case err == nil && done:
+			return nil
+		case err != nil && (ctx.Err() != nil || proxmox.IsPermission(err)):
+			return &waitError{what, err}
+		case err != nil && !proxmox.IsAgentUnavailable(err) && !proxmox.IsUnavailable(err):
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return &waitError{what, ctx.Err()}
+		case <-time.After(waitPause):
+		}
+	}
+}
