@@ -129,7 +129,8 @@ import {
 `, vmidOf(vm))))
 	output, err := second.Run(context.Background(), "plan", "-generate-config-out=generated.tf")
 	if err != nil {
-		t.Fatal(err)
+		generated, _ := os.ReadFile(filepath.Join(second.Dir(), "generated.tf"))
+		t.Fatalf("%v\n%s", err, generated)
 	}
 	said(t, output, "1 to import, 0 to add, 0 to change, 0 to destroy")
 	generated, err := os.ReadFile(filepath.Join(second.Dir(), "generated.tf"))

@@ -78,4 +78,10 @@ func (number) print(value attr.Value) string {
 	return strconv.FormatFloat(number.ValueFloat64(), 'f', -1, 64)
 }
 
-func (number) same(a, b attr.Value) bool { return a.Equal(b) }
+// same compares what both mean: a configuration's 0.1 has more digits than one
+// that was read from PVE.
+func (number) same(a, b attr.Value) bool {
+	left, _ := a.(types.Float64)
+	right, _ := b.(types.Float64)
+	return left.ValueFloat64() == right.ValueFloat64()
+}

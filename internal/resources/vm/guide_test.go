@@ -98,7 +98,7 @@ func guideGroup(page *strings.Builder, g *group, at, key string) {
 }
 
 func withVolume(g *group) string {
-	if g == disksGroup || g.device != "" {
+	if g == disksGroup || g == efiGroup || g == tpmGroup {
 		return ", and its volume is kept as an unused disk, or destroyed with `on_removal = \"destroy\"`" + boot(g)
 	}
 	if g == networkGroup {

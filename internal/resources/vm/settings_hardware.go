@@ -143,7 +143,7 @@ var vgaGroup = &group{
 }
 
 var audioGroup = &group{
-	name: "audio",
+	name: "audio", device: "audio0",
 	doc:  "The sound card.",
 	settings: []setting{
 		{
@@ -158,7 +158,7 @@ var audioGroup = &group{
 }
 
 var rngGroup = &group{
-	name: "rng",
+	name: "rng", device: "rng0",
 	doc:  "The source of randomness.",
 	settings: []setting{
 		{
