@@ -59,7 +59,7 @@ func TestPurposes(t *testing.T) {
 		{"/sdn/zones/localnetwork/vmbr0/20", "SDN.Use", "attach a guest to the bridge (vm.create)"},
 		{"/", "Sys.Audit", "see the cluster's members and which node answers (cluster.identity)"},
 		{"/vms/100", "VM.Monitor", "ask the guest's agent (vm.addresses)"},
-		{"/vms/100", "VM.Migrate", ""},
+		{"/vms/100", "VM.Snapshot", ""},
 		{"/nodes/pve1", "VM.Clone", ""},
 	} {
 		got := Purposes(test.path, test.privilege)
