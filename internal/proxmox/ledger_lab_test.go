@@ -196,6 +196,27 @@ func TestLedgerNamedID(t *testing.T) {
 	}
 }
 
+// TestLedgerLostAnswers: an entry whose answer was lost may be ours or not, so
+// that the next id is taken; and so it is after a run that was killed between
+// the entry and the guest.
+func TestLedgerLostAnswers(t *testing.T) {
+	t.Parallel()
+
+	b := newBench(t, "9.2")
+	for _, drop := range []pvelab.Drop{pvelab.DropAfter, pvelab.DropBefore} {
+		_, err := b.Faults().Add(pvelab.Fault{Method: "POST", Path: "^/pools$", Drop: drop})
+		noError(t, err)
+	}
+	if guest := create(t, b.process(t, nil), "lost"); guest.VMID != 20002 {
+		t.Errorf("after two lost answers came %d", guest.VMID)
+	}
+	killed := b.process(t, nil)
+	noError(t, killed.Pools.Create(t.Context(), killed.IDs.ledger.entry(20003), ""))
+	if guest := create(t, b.process(t, nil), "next"); guest.VMID != 20004 {
+		t.Errorf("after a killed run came %d", guest.VMID)
+	}
+}
+
 // TestLedgerTrouble is what stands in the way of a ledger.
 func TestLedgerTrouble(t *testing.T) {
 	t.Parallel()
