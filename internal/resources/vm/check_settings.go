@@ -120,9 +120,9 @@ func (d *draft) checkProtected() {
 	if d.creates() || !isTrue(d.state.values["protection"]) || !isTrue(d.plan.values["protection"]) {
 		return
 	}
-	for _, slot := range removedVolumes(d.applied, d.config) {
+	for _, slot := range removedDrives(d.applied, d.config) {
 		d.diags.AddAttributeError(at("protection"), "The VM is protected, so that "+slot+" cannot be removed",
-			"PVE neither detaches nor destroys disks of a protected VM. Set protection to false, or keep the disk.")
+			"PVE takes no drives from a protected VM. Set protection to false, or keep the drive.")
 	}
 }
 

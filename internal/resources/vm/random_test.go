@@ -310,8 +310,8 @@ func Differences(t *testing.T, config, before o, real map[string]string) []strin
 	table.eachIn(path.Empty(), given, given, given, func(_ *setting, at path.Path, _, _ attr.Value) { configuredNow[at.String()] = true })
 	prior := value(t, table.typ(), before)
 	table.eachIn(path.Empty(), prior, prior, found, func(s *setting, at path.Path, _, got attr.Value) {
-		if s.source != configured || s.kept || configuredNow[at.String()] || isNull(got) || got.Equal(s.none()) {
-			return
+		if s.source != configured || s.kept || configuredNow[at.String()] || isNull(got) || got.Equal(s.none()) || textOf(got) == methodStatic {
+			return // An address implies that it is static.
 		}
 		differences = append(differences, fmt.Sprintf("%s is still %s, and no longer configured", at, got))
 	})

@@ -144,7 +144,7 @@ var vgaGroup = &group{
 
 var audioGroup = &group{
 	name: "audio", device: "audio0",
-	doc:  "The sound card.",
+	doc: "The sound card.",
 	settings: []setting{
 		{
 			name: "device", source: required, key: "audio0", place: prop{name: "device", alone: true}, form: choice("ich9-intel-hda", "intel-hda", "AC97"),
@@ -159,7 +159,7 @@ var audioGroup = &group{
 
 var rngGroup = &group{
 	name: "rng", device: "rng0",
-	doc:  "The source of randomness.",
+	doc: "The source of randomness.",
 	settings: []setting{
 		{
 			name: "source", source: required, key: "rng0", place: prop{name: "source", bare: true, alone: true}, form: choice("/dev/urandom", "/dev/random", "/dev/hwrng"),

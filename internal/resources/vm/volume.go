@@ -143,19 +143,32 @@ func (j *job) liftsProtection() bool {
 	if !isTrue(j.state.values["protection"]) || isTrue(j.plan.values["protection"]) {
 		return false
 	}
-	return len(removedVolumes(j.applied, j.config)) > 0
+	return len(removedDrives(j.applied, j.config)) > 0
+}
+
+// removedDrives are the removed volumes and CD-ROM drives: PVE keeps both where
+// a VM is protected.
+func removedDrives(applied applied, config document) []string {
+	return append(removedVolumes(applied, config), removedSlots(cdromGroup, applied, config)...)
+}
+
+// removedSlots are the slots of a map that were applied and are no longer
+// configured.
+func removedSlots(g *group, applied applied, config document) []string {
+	if isUnknown(config.values[g.name]) {
+		return nil
+	}
+	kept := entries(config.values[g.name])
+	return slices.DeleteFunc(applied.slots(at(g.name)), func(slot string) bool {
+		_, configured := kept[slot]
+		return configured
+	})
 }
 
 // removedVolumes are the slots of volumes that were applied and are no longer
 // configured, the first one first.
 func removedVolumes(applied applied, config document) []string {
-	var slots []string
-	kept := entries(config.values[disksGroup.name])
-	for _, slot := range applied.slots(at(disksGroup.name)) {
-		if _, configured := kept[slot]; !configured {
-			slots = append(slots, slot)
-		}
-	}
+	slots := removedSlots(disksGroup, applied, config)
 	for _, g := range volumeGroups {
 		if isNull(config.values[g.name]) && applied.has(at(g.name)) {
 			slots = append(slots, g.device)
