@@ -28,12 +28,6 @@ func (c *Client) Power(ctx context.Context, guest Guest, own *Owned, want PowerS
 	}
 }
 
-// Reboot shuts a guest down and starts it, which brings pending changes into
-// force. It returns what the gate read before.
-func (c *Client) Reboot(ctx context.Context, guest Guest, own *Owned, o PowerOptions) (*GuestConfig, error) {
-	return c.command(ctx, guest, own, o, c.of(guest.kind()).Reboot)
-}
-
 // command makes one power call and waits for it.
 func (c *Client) command(ctx context.Context, guest Guest, own *Owned, o PowerOptions,
 	call func(context.Context, PowerPermission) (UPID, error),

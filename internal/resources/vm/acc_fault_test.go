@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
-	"time"
 
 	"terraform-provider-proxmox/internal/acctest"
 	"terraform-provider-proxmox/internal/acctest/byhand"
@@ -186,7 +185,10 @@ func TestAccVM_nodeLostMidTask(t *testing.T) {
 	acctest.Must(t, err)
 	held.reached(t)
 	acctest.Must(t, faults.NodeOffline("pve1"))
-	time.Sleep(time.Second)
+	before := target.Lab.Counters().Snapshot()
+	eventually(t, "the provider asks after the task that is lost", func() bool {
+		return target.Lab.Counters().Snapshot().Sub(before).Requests["GET /nodes/{node}/tasks/{upid}/status"] > 0
+	})
 	acctest.Must(t, faults.NodeOnline("pve1"))
 	held.release()
 	if output, err := process.Wait(); err == nil {
