@@ -40,6 +40,7 @@ var arrows = map[string][]string{
 	"seed":        {},
 	"pvelab":      {},
 	"acctest":     {"provider", "framework", "proxmox", "pvelab"},
+	"bench":       {"pvelab", "proxmox"},
 	"demo":        {"acctest", "pvelab", "proxmox"},
 }
 

@@ -41,8 +41,11 @@ func (s *VMService) CloudInitDone(ctx context.Context, node string, vmid int) (b
 			Errors []string `json:"errors"`
 		} `json:"v1"`
 	}
-	if json.Unmarshal([]byte(content), &result) != nil {
+	if !json.Valid([]byte(content)) {
 		return false, nil // It is being written.
+	}
+	if err := json.Unmarshal([]byte(content), &result); err != nil {
+		return false, fmt.Errorf("%s of VM %d: %w", cloudInitResult, vmid, err)
 	}
 	if len(result.V1.Errors) > 0 {
 		return true, &CloudInitError{VMID: vmid, Errors: result.V1.Errors}

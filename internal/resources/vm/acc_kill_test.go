@@ -30,7 +30,10 @@ func killed(t *testing.T, target *acctest.Target, workspace *cli.Workspace, skip
 	acctest.Must(t, err)
 	ended := make(chan error, 1)
 	go func() {
-		_, err := process.Wait()
+		output, err := process.Wait()
+		if err != nil {
+			err = fmt.Errorf("%w\n%s", err, output)
+		}
 		ended <- err
 	}()
 	reached := make(chan error, 1)
@@ -39,10 +42,13 @@ func killed(t *testing.T, target *acctest.Target, workspace *cli.Workspace, skip
 	case err := <-ended:
 		acctest.Must(t, err)
 		return false
-	case <-reached:
+	case err := <-reached:
+		acctest.Must(t, err)
 	}
 	acctest.Must(t, workspace.KillProvider())
-	<-ended
+	if err := <-ended; err == nil {
+		t.Error("the CLI took a provider that was killed for a success")
+	}
 
 	return true
 }

@@ -223,7 +223,7 @@ func TestAccVM_movedBlock(t *testing.T) {
 
 // TestAccVM_twoApplies runs two applies at once, of two configurations that know
 // nothing of each other.
-func TestAccVM_twoApplies(t *testing.T) {
+func TestAccVM_twoApplies(t *testing.T) { //nolint:contextcheck // Commands of the CLI run to their end.
 	t.Parallel()
 	target := acctest.NewLab(t, pvelab.Options{})
 	ctx := context.Background()

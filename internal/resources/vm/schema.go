@@ -33,7 +33,12 @@ func (r *Resource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *r
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "A virtual machine, cloned in full from a template, grown, configured, seeded with cloud-init and started. " +
 			"What the configuration does not mention is inherited from the template and never a difference; what was configured and no longer is " +
-			"returns to PVE's default. A line in the notes marks the guest: one without it is never changed or deleted.",
+			"returns to PVE's default. A line in the notes marks the guest: one without it is never changed or deleted. A run that is killed leaves a guest that calls itself " +
+			"unfinished there, which the next apply names with both ways out. Only between the last write and the moment in which the CLI has saved its state " +
+			"can a kill leave a finished guest in no state; the next apply warns of that one by name.",
+		// Raised, with an upgrader, when the state of an earlier release could not
+		// be read any more.
+		Version: 0,
 		Attributes: attributes,
 	}
 }
