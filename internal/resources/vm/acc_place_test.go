@@ -223,7 +223,7 @@ func TestAccVM_movedBlock(t *testing.T) {
 
 // TestAccVM_twoApplies runs two applies at once, of two configurations that know
 // nothing of each other.
-func TestAccVM_twoApplies(t *testing.T) { //nolint:contextcheck // Commands of the CLI run to their end.
+func TestAccVM_twoApplies(t *testing.T) {
 	t.Parallel()
 	target := acctest.NewLab(t, pvelab.Options{})
 	ctx := context.Background()
@@ -245,7 +245,7 @@ resource "proxmox_vm" "many" {
 			output, err := process.Wait()
 			acctest.Must(t, err)
 			return output
-		}, func() { acctest.MustRun(t, workspace, destroyArgs...) }
+		}, func() { acctest.MustRun(t, workspace, destroyArgs...) } //nolint:contextcheck // Commands of the CLI run to their end.
 	}
 	waitA, destroyA := run("one")
 	waitB, destroyB := run("two")
