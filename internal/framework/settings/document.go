@@ -16,7 +16,7 @@ import (
 
 // Document is a whole resource: its configuration, plan or state.
 type Document struct {
-	types map[string]attr.Type
+	Types map[string]attr.Type
 	// Nulls and unknowns are these values of each attribute's type.
 	Nulls, Unknowns map[string]attr.Value
 	// Values is nil for a resource that does not exist.
@@ -46,7 +46,7 @@ func Load(ctx context.Context, from documentReader, diags *diag.Diagnostics) Doc
 
 // NewDocument is an absent document of these attributes.
 func NewDocument(ctx context.Context, attributes map[string]attr.Type) Document {
-	d := Document{types: attributes, Nulls: map[string]attr.Value{}, Unknowns: map[string]attr.Value{}}
+	d := Document{Types: attributes, Nulls: map[string]attr.Value{}, Unknowns: map[string]attr.Value{}}
 	for name, typ := range attributes {
 		d.Nulls[name] = valueOf(ctx, typ, nil)
 		d.Unknowns[name] = valueOf(ctx, typ, tftypes.UnknownValue)
@@ -66,7 +66,7 @@ func valueOf(ctx context.Context, typ attr.Type, raw any) attr.Value {
 
 // Save writes it.
 func (d Document) Save(ctx context.Context, to documentWriter, diags *diag.Diagnostics) {
-	object, problems := types.ObjectValue(d.types, d.Values)
+	object, problems := types.ObjectValue(d.Types, d.Values)
 	diags.Append(problems...)
 	if problems.HasError() {
 		return
@@ -80,9 +80,9 @@ func (d Document) Exists() bool { return d.Values != nil }
 // Object is the document as an object, for the table's functions.
 func (d Document) Object() attr.Value {
 	if !d.Exists() {
-		return types.ObjectNull(d.types)
+		return types.ObjectNull(d.Types)
 	}
-	return types.ObjectValueMust(d.types, d.Values)
+	return types.ObjectValueMust(d.Types, d.Values)
 }
 
 // Clone is a document whose values can be changed.

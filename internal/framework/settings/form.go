@@ -17,8 +17,8 @@ import (
 // mode is who may give an attribute its value.
 type mode struct{ required, optional, computed, secret bool }
 
-// form is the type of a setting, and how PVE spells its values.
-type form interface {
+// Form is the type of a setting, and how PVE spells its values.
+type Form interface {
 	Attribute(doc string, m mode) schema.Attribute
 	Typ() attr.Type
 	Null() attr.Value
@@ -123,14 +123,14 @@ type Text struct {
 	// Fold brings a text into the form in which two are compared; nil when they
 	// are compared as they are.
 	Fold func(string) string
-	// words are the only texts there are; nil when any is fine.
-	words      []string
+	// Words are the only texts there are; nil when any is fine.
+	Words      []string
 	Validators []validator.String
 }
 
 // Choice is one of some words.
 func Choice(words ...string) Text {
-	return Text{words: words, Validators: []validator.String{stringvalidator.OneOf(words...)}}
+	return Text{Words: words, Validators: []validator.String{stringvalidator.OneOf(words...)}}
 }
 
 // Attribute is the schema of a setting of the form.

@@ -57,13 +57,13 @@ func (Integer) Same(a, b attr.Value) bool { return a.Equal(b) }
 
 // Number is a number with a fraction, not below least and, unless that is 0,
 // not above most.
-type Number struct{ least, Most float64 }
+type Number struct{ Least, Most float64 }
 
 // Attribute is the schema of a setting of the form.
 func (f Number) Attribute(doc string, m mode) schema.Attribute {
-	var bounds validator.Float64 = float64validator.AtLeast(f.least)
+	var bounds validator.Float64 = float64validator.AtLeast(f.Least)
 	if f.Most != 0 {
-		bounds = float64validator.Between(f.least, f.Most)
+		bounds = float64validator.Between(f.Least, f.Most)
 	}
 	return schema.Float64Attribute{
 		Required: m.required, Optional: m.optional, Computed: m.computed, MarkdownDescription: doc,
@@ -95,5 +95,10 @@ func (Number) Print(value attr.Value) string {
 	return strconv.FormatFloat(number.ValueFloat64(), 'f', -1, 64)
 }
 
-// Same reports whether two values mean one thing.
-func (Number) Same(a, b attr.Value) bool { return a.Equal(b) }
+// Same compares what both mean: a configuration's 0.1 has more digits than one
+// that was read from PVE.
+func (Number) Same(a, b attr.Value) bool {
+	left, _ := a.(types.Float64)
+	right, _ := b.(types.Float64)
+	return left.ValueFloat64() == right.ValueFloat64()
+}

@@ -43,7 +43,7 @@ type Prop struct {
 	// Head is a bare property that PVE requires beside this one; what lacks it
 	// gets its off.
 	Head *Prop
-	// Alone properties are what the key is about: dropping one drops the key.
+	// Alone properties are what the key is about: without one there is no key.
 	Alone bool
 }
 

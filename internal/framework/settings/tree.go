@@ -18,7 +18,7 @@ import (
 type Setting struct {
 	Name string
 	Doc  string
-	Form form
+	Form Form
 	// Key is PVE's configuration key; empty inside a map of slots, where the
 	// slot tells it.
 	Key string
@@ -31,7 +31,7 @@ type Setting struct {
 	// Source tells whose the value is.
 	Source source
 	// Live tells when a change takes effect in a running VM.
-	Live live
+	Live Live
 	// Kept settings keep their value when they are no longer configured, since
 	// PVE has no default for them.
 	Kept bool
@@ -49,12 +49,12 @@ type Setting struct {
 // Always is for settings of which PVE takes every value from root@pam alone.
 func Always(string) bool { return true }
 
-// live tells when a change takes effect in a running VM.
-type live int
+// Live tells when a change takes effect in a running VM.
+type Live int
 
 const (
 	// AtRestart is when the VM starts anew.
-	AtRestart live = iota
+	AtRestart Live = iota
 	// AtOnce is at once, whatever the hotplug setting.
 	AtOnce
 	// MostlyAtOnce is at once, unless a device comes or goes.
@@ -76,9 +76,9 @@ const (
 type source int
 
 const (
-	// configured settings are in PVE's configuration, inherited from the
+	// Configured settings are in PVE's configuration, inherited from the
 	// template unless the configuration names them.
-	configured source = iota
+	Configured source = iota
 	// Required settings are the same, but must be configured.
 	Required
 	// Structural settings are read like configured ones, but changed by other
@@ -103,7 +103,7 @@ type Group struct {
 	// may be there or not.
 	Device string
 	// Live tells when a device that comes or goes does so in a running VM.
-	Live live
+	Live Live
 	// Optional groups are not computed, since a child is write-only: what is
 	// not configured is null in state.
 	Optional bool
@@ -257,9 +257,9 @@ func (s *Slots) Found(values map[string]string) []string {
 	return found
 }
 
-// allLocal reports whether the group holds nothing but this provider's own
+// AllLocal reports whether the group holds nothing but this provider's own
 // settings.
-func (g *Group) allLocal() bool {
+func (g *Group) AllLocal() bool {
 	return len(g.Groups) == 0 && !slices.ContainsFunc(g.Settings, func(s Setting) bool { return s.Source != Local })
 }
 

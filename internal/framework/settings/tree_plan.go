@@ -36,7 +36,7 @@ func (p Planner) group(g *Group, at path.Path, config, state attr.Value) attr.Va
 		return g.null()
 	case IsNull(config) && g.Device != "" && p.Applied.Has(at):
 		return g.null()
-	case IsNull(config) && IsNull(state) && !g.allLocal():
+	case IsNull(config) && IsNull(state) && !g.AllLocal():
 		return p.unseen(g, state)
 	case IsNull(config) && g.Device != "":
 		return state

@@ -48,10 +48,11 @@ func (r *Reader) Group(g *Group, slotKey string, prior attr.Value) attr.Value {
 	case g.Slots == nil:
 		return r.Object(g, slotKey, prior)
 	}
-	return r.slotsOf(g, prior)
+	return r.SlotsOf(g, prior)
 }
 
-func (r *Reader) slotsOf(g *Group, prior attr.Value) attr.Value {
+// SlotsOf reads a map of slots.
+func (r *Reader) SlotsOf(g *Group, prior attr.Value) attr.Value {
 	if r.Values == nil && Entries(prior) == nil {
 		return g.null()
 	}

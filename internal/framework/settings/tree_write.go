@@ -84,7 +84,7 @@ func (w *Writer) Object(g *Group, at path.Path, slotKey string, config, planned 
 }
 
 func (w *Writer) setting(s *Setting, at path.Path, slotKey string, config, planned attr.Value) {
-	if s.Source != configured && s.Source != Required {
+	if s.Source != Configured && s.Source != Required {
 		return
 	}
 	isConfigured := !IsNull(config)

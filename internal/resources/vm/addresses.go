@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
@@ -20,21 +21,21 @@ const agentPatience = 5 * time.Second
 // mapAddresses replaces the addresses in a map of network devices; one that is
 // null or unknown stays so.
 func mapAddresses(network attr.Value, addresses func(slot string, device attr.Value) (ipv4, ipv6 attr.Value)) attr.Value {
-	devices := entries(network)
+	devices := settings.Entries(network)
 	if devices == nil {
 		return network
 	}
 	mapped := make(map[string]attr.Value, len(devices))
 	for slot, device := range devices {
-		attributes := fields(device)
+		attributes := settings.Fields(device)
 		if attributes == nil {
 			mapped[slot] = device
 			continue
 		}
 		attributes["ipv4_addresses"], attributes["ipv6_addresses"] = addresses(slot, device)
-		mapped[slot] = networkGroup.object(attributes)
+		mapped[slot] = networkGroup.Object(attributes)
 	}
-	return networkGroup.mapping(mapped)
+	return networkGroup.Mapping(mapped)
 }
 
 // found are the addresses of a guest's devices: those that its agent reports
@@ -65,17 +66,17 @@ func findAddresses(ctx context.Context, client *proxmox.Client, node string, con
 }
 
 func agentEnabled(values map[string]string) bool {
-	r := &reader{values: values, purpose: importing}
-	return isTrue(r.value(&agentGroup.settings[0], ""))
+	r := &settings.Reader{Values: values, Purpose: settings.Importing}
+	return isTrue(r.Value(&agentGroup.Settings[0], ""))
 }
 
 // staticAddresses are those in ipconfigN.
 func staticAddresses(values map[string]string) map[string][]netip.Addr {
 	slots := map[string][]netip.Addr{}
-	for _, slot := range interfaceSlots.found(values) {
-		value := values[interfaceSlots.key(slot)]
+	for _, slot := range interfaceSlots.Found(values) {
+		value := values[interfaceSlots.Key(slot)]
 		for _, name := range []string{"ip", "ip6"} {
-			text, _ := prop{name: name}.get(value)
+			text, _ := settings.Prop{Name: name}.Get(value)
 			if prefix, err := netip.ParsePrefix(text); err == nil {
 				slots[slot] = append(slots[slot], prefix.Addr())
 			}
@@ -88,8 +89,8 @@ func staticAddresses(values map[string]string) map[string][]netip.Addr {
 // interfaces are the guest's own and say nothing.
 func addressesByMAC(values map[string]string, interfaces []proxmox.AgentInterface) map[string][]netip.Addr {
 	slots := map[string][]netip.Addr{}
-	for _, slot := range networkSlots.found(values) {
-		mac, ok := nicMAC{}.get(values[slot])
+	for _, slot := range networkSlots.Found(values) {
+		mac, ok := nicMAC{}.Get(values[slot])
 		if !ok {
 			continue
 		}
@@ -120,8 +121,8 @@ func (f found) lists(slot string) (ipv4, ipv6 attr.Value) {
 	}
 	slices.Sort(four)
 	slices.Sort(six)
-	return types.ListValueMust(types.StringType, texts(slices.Compact(four))),
-		types.ListValueMust(types.StringType, texts(slices.Compact(six)))
+	return types.ListValueMust(types.StringType, settings.Texts(slices.Compact(four))),
+		types.ListValueMust(types.StringType, settings.Texts(slices.Compact(six)))
 }
 
 // into puts the addresses into a map of network devices. A silent agent's
@@ -132,16 +133,16 @@ func (f found) into(network attr.Value) attr.Value {
 		if !f.silent {
 			return ipv4, ipv6
 		}
-		held := fields(device)
+		held := settings.Fields(device)
 		return firstFilled(held["ipv4_addresses"], ipv4), firstFilled(held["ipv6_addresses"], ipv6)
 	})
 }
 
 // complete is [found.into] after an apply: addresses that the plan knew stand.
 func (f found) complete(network, planned attr.Value) attr.Value {
-	filled := entries(f.into(network))
+	filled := settings.Entries(f.into(network))
 	return mapAddresses(network, func(slot string, _ attr.Value) (attr.Value, attr.Value) {
-		known, read := fields(entries(planned)[slot]), fields(filled[slot])
+		known, read := settings.Fields(settings.Entries(planned)[slot]), settings.Fields(filled[slot])
 		return firstKnown(known["ipv4_addresses"], read["ipv4_addresses"]), firstKnown(known["ipv6_addresses"], read["ipv6_addresses"])
 	})
 }
@@ -154,7 +155,7 @@ func firstKnown(planned, read attr.Value) attr.Value {
 }
 
 func firstFilled(held, fallback attr.Value) attr.Value {
-	if isKnown(held) && len(itemsOf(held)) > 0 {
+	if settings.IsKnown(held) && len(settings.ItemsOf(held)) > 0 {
 		return held
 	}
 	return fallback

@@ -10,18 +10,19 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
 // checkSettings checks what can be known without a call.
 func (d *draft) checkSettings() {
 	for slot, disk := range d.elements("disks") {
-		d.checkDisk(at("disks").AtMapKey(slot), slot, disk)
+		d.checkDisk(settings.At("disks").AtMapKey(slot), slot, disk)
 	}
-	interfaces := at("cloud_init").AtName("interfaces")
-	for slot, config := range entries(fields(d.config.values["cloud_init"])["interfaces"]) {
-		d.checkAddress(interfaces.AtMapKey(slot).AtName("ipv4"), fields(config)["ipv4"])
-		d.checkAddress(interfaces.AtMapKey(slot).AtName("ipv6"), fields(config)["ipv6"])
+	interfaces := settings.At("cloud_init").AtName("interfaces")
+	for slot, config := range settings.Entries(settings.Fields(d.config.Values["cloud_init"])["interfaces"]) {
+		d.checkAddress(interfaces.AtMapKey(slot).AtName("ipv4"), settings.Fields(config)["ipv4"])
+		d.checkAddress(interfaces.AtMapKey(slot).AtName("ipv6"), settings.Fields(config)["ipv6"])
 	}
 	d.checkHardware()
 	d.checkDrives()
@@ -33,10 +34,10 @@ func (d *draft) checkSettings() {
 // elements are the configured elements of a map of devices, in order of their
 // slots.
 func (d *draft) elements(name string) func(yield func(string, map[string]attr.Value) bool) {
-	devices := entries(d.config.values[name])
+	devices := settings.Entries(d.config.Values[name])
 	return func(yield func(string, map[string]attr.Value) bool) {
 		for _, slot := range slices.Sorted(maps.Keys(devices)) {
-			if !yield(slot, fields(devices[slot])) {
+			if !yield(slot, settings.Fields(devices[slot])) {
 				return
 			}
 		}
@@ -44,7 +45,7 @@ func (d *draft) elements(name string) func(yield func(string, map[string]attr.Va
 }
 
 func (d *draft) checkDisk(at path.Path, slot string, disk map[string]attr.Value) {
-	if d.creates() || isNull(d.state.values["devices"]) {
+	if d.creates() || settings.IsNull(d.state.Values["devices"]) {
 		return // Nothing was seen of the guest yet.
 	}
 	real, exists := d.diskInState(slot)
@@ -62,7 +63,7 @@ func (d *draft) checkDisk(at path.Path, slot string, disk map[string]attr.Value)
 
 // diskInState is the drive that the guest has at a slot, configured or not.
 func (d *draft) diskInState(slot string) (proxmox.Disk, bool) {
-	device := textOf(entries(d.state.values["devices"])[slot])
+	device := settings.TextOf(settings.Entries(d.state.Values["devices"])[slot])
 	if device == "" {
 		return proxmox.Disk{}, false
 	}
@@ -72,50 +73,50 @@ func (d *draft) diskInState(slot string) (proxmox.Disk, bool) {
 
 // checkGrowth refuses to make a disk smaller than it is.
 func (d *draft) checkGrowth(at path.Path, slot string, want attr.Value, real proxmox.Size, verb string) {
-	if !isKnown(want) || bytesOf(want) >= real || len(d.replace) > 0 {
+	if !settings.IsKnown(want) || settings.BytesOf(want) >= real || len(d.replace) > 0 {
 		return
 	}
 	d.diags.AddAttributeError(at.AtName("size_gib"), slot+" would shrink",
-		fmt.Sprintf("The disk %s %s, configured is %s. PVE cannot shrink a disk: configure at least its size.", verb, real, bytesOf(want)))
+		fmt.Sprintf("The disk %s %s, configured is %s. PVE cannot shrink a disk: configure at least its size.", verb, real, settings.BytesOf(want)))
 }
 
 func (d *draft) checkNewDisk(at path.Path, slot string, disk map[string]attr.Value) {
-	if isNull(disk["size_gib"]) {
+	if settings.IsNull(disk["size_gib"]) {
 		d.diags.AddAttributeError(at.AtName("size_gib"), slot+" would be a new disk and needs a size",
 			"There is no disk at "+slot+" yet, so that a new, empty one is made: give size_gib.")
 	}
 }
 
 func (d *draft) checkAddress(at path.Path, config attr.Value) {
-	attributes := fields(config)
-	address, gateway, method := attributes["address"], attributes["gateway"], textOf(attributes["method"])
+	attributes := settings.Fields(config)
+	address, gateway, method := attributes["address"], attributes["gateway"], settings.TextOf(attributes["method"])
 	switch {
-	case method != "" && method != methodStatic && !isNull(address):
+	case method != "" && method != settings.MethodStatic && !settings.IsNull(address):
 		d.diags.AddAttributeError(at.AtName("method"), "An address is static", "method is "+method+", which leaves no room for a configured address.")
-	case method == methodStatic && isNull(address):
-		d.diags.AddAttributeError(at.AtName("address"), "No address is configured", "method is "+methodStatic+": give the address with its prefix length.")
-	case !isNull(gateway) && isNull(address):
+	case method == settings.MethodStatic && settings.IsNull(address):
+		d.diags.AddAttributeError(at.AtName("address"), "No address is configured", "method is "+settings.MethodStatic+": give the address with its prefix length.")
+	case !settings.IsNull(gateway) && settings.IsNull(address):
 		d.diags.AddAttributeError(at.AtName("gateway"), "A gateway needs an address", "PVE takes a gateway only beside a static address.")
 	}
 }
 
 // checkDescription refuses a description that leaves no room for the marker.
 func (d *draft) checkDescription() {
-	description := d.config.values["description"]
-	if !isKnown(description) {
+	description := d.config.Values["description"]
+	if !settings.IsKnown(description) {
 		return
 	}
 	longest := proxmox.Marker{UID: proxmox.NewUID(), VMID: framework.MaxVMID, Creating: true}
-	if _, err := proxmox.JoinDescription(textOf(description), longest); err != nil {
-		d.diags.AddAttributeError(at("description"), "The description cannot be used", err.Error())
+	if _, err := proxmox.JoinDescription(settings.TextOf(description), longest); err != nil {
+		d.diags.AddAttributeError(settings.At("description"), "The description cannot be used", err.Error())
 	}
 }
 
 // checkWait refuses to wait for an agent that PVE does not talk to.
 func (d *draft) checkWait() {
-	enabled := fields(d.plan.values["agent"])["enabled"]
-	if waits(d.plan) && isKnown(enabled) && !isTrue(enabled) {
-		d.diags.AddAttributeError(at("wait_for"), "There is no agent to wait for", "agent.enabled is false, so that PVE does not talk to an agent in the VM. Enable it.")
+	enabled := settings.Fields(d.plan.Values["agent"])["enabled"]
+	if waits(d.plan) && settings.IsKnown(enabled) && !isTrue(enabled) {
+		d.diags.AddAttributeError(settings.At("wait_for"), "There is no agent to wait for", "agent.enabled is false, so that PVE does not talk to an agent in the VM. Enable it.")
 	}
 }
 
@@ -126,20 +127,20 @@ func (d *draft) checkRemovals() {
 		return
 	}
 	for _, slot := range d.removed("network") {
-		if slot == firstSlot(d.state.values["mac_addresses"]) {
-			d.diags.AddAttributeError(at("network"), slot+" cannot be removed", "It is the VM's first network device. Set link_down to cut it off.")
+		if slot == firstSlot(d.state.Values["mac_addresses"]) {
+			d.diags.AddAttributeError(settings.At("network"), slot+" cannot be removed", "It is the VM's first network device. Set link_down to cut it off.")
 		}
 	}
 }
 
 // removed lists the slots that were applied and are no longer configured.
 func (d *draft) removed(name string) []string {
-	config := d.config.values[name]
+	config := d.config.Values[name]
 	if config != nil && config.IsUnknown() {
 		return nil
 	}
-	kept := entries(config)
-	return slices.DeleteFunc(d.applied.slots(at(name)), func(slot string) bool {
+	kept := settings.Entries(config)
+	return slices.DeleteFunc(d.applied.Slots(settings.At(name)), func(slot string) bool {
 		_, configured := kept[slot]
 		return configured
 	})
@@ -147,7 +148,7 @@ func (d *draft) removed(name string) []string {
 
 // firstSlot is the lowest slot of a map, by number.
 func firstSlot(devices attr.Value) string {
-	slots := slices.SortedFunc(maps.Keys(entries(devices)), func(a, b string) int {
+	slots := slices.SortedFunc(maps.Keys(settings.Entries(devices)), func(a, b string) int {
 		if len(a) != len(b) {
 			return len(a) - len(b)
 		}

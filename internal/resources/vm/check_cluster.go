@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
@@ -34,13 +35,13 @@ func (r *Resource) check(ctx context.Context, d *draft) {
 		if !c.checkPrivileges(ctx) {
 			return
 		}
-		if isNull(d.config.values["vmid"]) {
+		if settings.IsNull(d.config.Values["vmid"]) {
 			r.Data.WarnReuse(ctx, d.diags)
 		}
 		c.checkVMID(ctx)
 		c.checkTemplate(ctx)
 	} else {
-		c.node = d.plan.text("node")
+		c.node = d.plan.Text("node")
 		if d.moves() && !c.checkMigration(ctx) {
 			return
 		}
@@ -68,23 +69,23 @@ type checker struct {
 // checkVMID checks the configured id, or that one is left.
 func (c *checker) checkVMID(ctx context.Context) {
 	d := c.draft
-	vmid := d.config.values["vmid"]
-	if isNull(vmid) {
+	vmid := d.config.Values["vmid"]
+	if settings.IsNull(vmid) {
 		framework.AddError(d.diags, "find an id for the VM", c.client.IDs.Room(ctx))
 		return
 	}
 	if vmid.IsUnknown() {
 		return
 	}
-	id := d.config.integer("vmid")
+	id := d.config.Integer("vmid")
 	if !c.bounds.Contains(id) {
-		d.diags.AddAttributeError(at("vmid"), fmt.Sprintf("vmid %d is outside the range", id),
+		d.diags.AddAttributeError(settings.At("vmid"), fmt.Sprintf("vmid %d is outside the range", id),
 			fmt.Sprintf("Guests are only made inside the provider's vmid_range, %s.", c.bounds))
 		return
 	}
 	free, err := c.client.Cluster.VMIDFree(ctx, id)
 	if err != nil {
-		framework.AddAttributeError(d.diags, at("vmid"), fmt.Sprintf("find out whether vmid %d is free", id), err)
+		framework.AddAttributeError(d.diags, settings.At("vmid"), fmt.Sprintf("find out whether vmid %d is free", id), err)
 		return
 	}
 	if !free {
@@ -105,7 +106,7 @@ func (c *checker) refuseTaken(ctx context.Context, vmid int) {
 			return
 		}
 	}
-	c.draft.diags.AddAttributeError(at("vmid"), fmt.Sprintf("vmid %d is taken", vmid),
+	c.draft.diags.AddAttributeError(settings.At("vmid"), fmt.Sprintf("vmid %d is taken", vmid),
 		"Another guest has it, and it is not adopted. "+who+" Choose another vmid.")
 }
 
@@ -117,22 +118,22 @@ func isMarked(config *proxmox.GuestConfig) bool {
 // checkTemplate checks the template and what is cloned from it.
 func (c *checker) checkTemplate(ctx context.Context) {
 	d := c.draft
-	if node := d.plan.values["node"]; isKnown(node) {
-		c.node = textOf(node)
+	if node := d.plan.Values["node"]; settings.IsKnown(node) {
+		c.node = settings.TextOf(node)
 	}
-	if !isKnown(d.config.values["template"]) {
+	if !settings.IsKnown(d.config.Values["template"]) {
 		return
 	}
-	template, ok := c.findTemplate(ctx, d.config.integer("template"))
+	template, ok := c.findTemplate(ctx, d.config.Integer("template"))
 	if !ok {
 		return
 	}
-	if isNull(d.config.values["node"]) && d.defaults.Node == "" {
+	if settings.IsNull(d.config.Values["node"]) && d.defaults.Node == "" {
 		c.node = template.Node
-		if allowed := d.config.list("allowed_nodes"); len(allowed) > 0 && !slices.Contains(allowed, template.Node) {
+		if allowed := d.config.List("allowed_nodes"); len(allowed) > 0 && !slices.Contains(allowed, template.Node) {
 			c.node = slices.Min(allowed)
 		}
-		d.plan.values["node"] = types.StringValue(c.node)
+		d.plan.Values["node"] = types.StringValue(c.node)
 	}
 	c.checkBootDisk(template)
 	c.checkTemplateDrives(template)
@@ -141,7 +142,7 @@ func (c *checker) checkTemplate(ctx context.Context) {
 	}
 	switch {
 	case c.node == "" || c.node == template.Node:
-	case framework.CheckNode(ctx, c.client, c.node, at("node"), c.draft.diags):
+	case framework.CheckNode(ctx, c.client, c.node, settings.At("node"), c.draft.diags):
 		c.checkElsewhere(ctx, template)
 	default:
 		c.node = "" // Nothing else can be asked of it.
@@ -150,7 +151,7 @@ func (c *checker) checkTemplate(ctx context.Context) {
 
 // findTemplate reads the template's configuration.
 func (c *checker) findTemplate(ctx context.Context, vmid int) (*proxmox.GuestConfig, bool) {
-	d, here := c.draft, at("template")
+	d, here := c.draft, settings.At("template")
 	if c.bounds.Contains(vmid) {
 		d.diags.AddAttributeError(here, fmt.Sprintf("Template %d lies inside the vmid_range", vmid),
 			fmt.Sprintf("The range %s is for guests that are made and destroyed here, so that a template in it is not safe. Move one or the other.", c.bounds))
@@ -197,7 +198,7 @@ func (c *checker) checkBootDisk(template *proxmox.GuestConfig) {
 	if !ok {
 		return
 	}
-	disks := entries(d.config.values["disks"])
+	disks := settings.Entries(d.config.Values["disks"])
 	if _, named := disks[boot]; named {
 		return
 	}
@@ -205,13 +206,13 @@ func (c *checker) checkBootDisk(template *proxmox.GuestConfig) {
 		if _, real := template.Disks()[slot]; real || !strings.HasSuffix(slot, "0") || strings.Trim(slot, "0123456789")+"0" != slot {
 			continue
 		}
-		d.diags.AddAttributeError(at("disks").AtMapKey(slot), fmt.Sprintf("The boot disk of template %d is %s, not %s", template.VMID, boot, slot),
+		d.diags.AddAttributeError(settings.At("disks").AtMapKey(slot), fmt.Sprintf("The boot disk of template %d is %s, not %s", template.VMID, boot, slot),
 			fmt.Sprintf("%s would be a new, empty disk. Name %s to grow the boot disk. To add an empty disk at %s all the same, name %s too, for example as %s = {}.", slot, boot, slot, boot, boot))
 	}
 }
 
 func (c *checker) checkTemplateDisk(template *proxmox.GuestConfig, slot string, disk map[string]attr.Value) {
-	d, here := c.draft, at("disks").AtMapKey(slot)
+	d, here := c.draft, settings.At("disks").AtMapKey(slot)
 	if _, isDrive := template.CDROMs()[slot]; isDrive {
 		d.diags.AddAttributeError(here, slot+" is a CD-ROM drive", fmt.Sprintf("Template %d has %s=%s. A disk needs another slot.", template.VMID, slot, template.Get(slot)))
 		return
@@ -242,13 +243,13 @@ func (c *checker) checkElsewhere(ctx context.Context, template *proxmox.GuestCon
 		if name == "" || shared(storages, name) {
 			continue
 		}
-		d.diags.AddAttributeError(at("node"), fmt.Sprintf("Template %d cannot be cloned to %s", template.VMID, c.node),
+		d.diags.AddAttributeError(settings.At("node"), fmt.Sprintf("Template %d cannot be cloned to %s", template.VMID, c.node),
 			fmt.Sprintf("It is on %s, and its %s is on the storage %q, which is not shared. Make the VM on %s, move the template to a shared storage, "+
 				"or make a template on %s.", template.Node, slot, name, template.Node, c.node))
 		return
 	}
-	if target := d.plan.values["storage"]; isKnown(target) && !shared(storages, textOf(target)) {
-		d.diags.AddAttributeError(at("storage"), fmt.Sprintf("Template %d cannot be cloned to %s on storage %q", template.VMID, c.node, textOf(target)),
+	if target := d.plan.Values["storage"]; settings.IsKnown(target) && !shared(storages, settings.TextOf(target)) {
+		d.diags.AddAttributeError(settings.At("storage"), fmt.Sprintf("Template %d cannot be cloned to %s on storage %q", template.VMID, c.node, settings.TextOf(target)),
 			fmt.Sprintf("It is on %s, and PVE clones to another node only onto a shared storage.", template.Node))
 	}
 }
@@ -264,13 +265,13 @@ func (c *checker) checkDiskRemovals(ctx context.Context) {
 	if len(removed) == 0 {
 		return
 	}
-	config, err := c.client.View.VMConfig(ctx, d.state.text("node"), d.state.integer("vmid"))
+	config, err := c.client.View.VMConfig(ctx, d.state.Text("node"), d.state.Integer("vmid"))
 	if err != nil {
 		framework.AddError(d.diags, "read the VM's boot order", err)
 		return
 	}
 	if boot, ok := config.BootDisk(); ok && slices.Contains(removed, boot) {
-		d.diags.AddAttributeError(at("disks"), boot+" cannot be removed", "It is the disk that the VM boots from.")
+		d.diags.AddAttributeError(settings.At("disks"), boot+" cannot be removed", "It is the disk that the VM boots from.")
 	}
 }
 
@@ -295,18 +296,18 @@ func (c *checker) checkStorages(ctx context.Context) {
 func (c *checker) storages() map[string]path.Path {
 	d := c.draft
 	wanted := map[string]path.Path{}
-	if storage := d.plan.values["storage"]; d.creates() && isKnown(storage) {
-		wanted[textOf(storage)] = at("storage")
+	if storage := d.plan.Values["storage"]; d.creates() && settings.IsKnown(storage) {
+		wanted[settings.TextOf(storage)] = settings.At("storage")
 	}
 	for slot, disk := range d.elements("disks") {
-		if real, exists := d.diskInState(slot); isKnown(disk["storage"]) && (!exists || real.Storage() != textOf(disk["storage"])) {
-			wanted[textOf(disk["storage"])] = at("disks").AtMapKey(slot).AtName("storage")
+		if real, exists := d.diskInState(slot); settings.IsKnown(disk["storage"]) && (!exists || real.Storage() != settings.TextOf(disk["storage"])) {
+			wanted[settings.TextOf(disk["storage"])] = settings.At("disks").AtMapKey(slot).AtName("storage")
 		}
 	}
 	for _, g := range volumeGroups {
-		storage := fields(d.config.values[g.name])["storage"]
-		if real, exists := d.diskInState(g.device); isKnown(storage) && (!exists || real.Storage() != textOf(storage)) {
-			wanted[textOf(storage)] = at(g.name).AtName("storage")
+		storage := settings.Fields(d.config.Values[g.Name])["storage"]
+		if real, exists := d.diskInState(g.Device); settings.IsKnown(storage) && (!exists || real.Storage() != settings.TextOf(storage)) {
+			wanted[settings.TextOf(storage)] = settings.At(g.Name).AtName("storage")
 		}
 	}
 	return wanted
@@ -314,8 +315,8 @@ func (c *checker) storages() map[string]path.Path {
 
 // explainNode turns the failure to ask a node into what is wrong with it.
 func (c *checker) explainNode(ctx context.Context, err error) {
-	if framework.CheckNode(ctx, c.client, c.node, at("node"), c.draft.diags) {
-		framework.AddAttributeError(c.draft.diags, at("node"), "ask node "+c.node, err)
+	if framework.CheckNode(ctx, c.client, c.node, settings.At("node"), c.draft.diags) {
+		framework.AddAttributeError(c.draft.diags, settings.At("node"), "ask node "+c.node, err)
 	}
 }
 
@@ -323,11 +324,11 @@ func (c *checker) explainNode(ctx context.Context, err error) {
 func (c *checker) checkBridges(ctx context.Context) {
 	d := c.draft
 	wanted := map[string]path.Path{}
-	held := entries(d.state.values["network"])
+	held := settings.Entries(d.state.Values["network"])
 	for slot, device := range d.elements("network") {
 		bridge := device["bridge"]
-		if isKnown(bridge) && !bridge.Equal(fields(held[slot])["bridge"]) {
-			wanted[textOf(bridge)] = at("network").AtMapKey(slot).AtName("bridge")
+		if settings.IsKnown(bridge) && !bridge.Equal(settings.Fields(held[slot])["bridge"]) {
+			wanted[settings.TextOf(bridge)] = settings.At("network").AtMapKey(slot).AtName("bridge")
 		}
 	}
 	if len(wanted) == 0 {

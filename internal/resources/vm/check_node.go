@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
@@ -12,17 +13,17 @@ import (
 // in the plan what moves.
 func (c *checker) checkMigration(ctx context.Context) bool {
 	d := c.draft
-	from, target, vmid := d.state.text("node"), d.plan.text("node"), d.state.integer("vmid")
-	if !framework.CheckNode(ctx, c.client, target, at("node"), d.diags) || !c.checkNeeds(ctx, "vm.migrate", "migrate the VM to "+target) {
+	from, target, vmid := d.state.Text("node"), d.plan.Text("node"), d.state.Integer("vmid")
+	if !framework.CheckNode(ctx, c.client, target, settings.At("node"), d.diags) || !c.checkNeeds(ctx, "vm.migrate", "migrate the VM to "+target) {
 		return false
 	}
 	migration, err := c.client.VMs.CheckMigration(ctx, from, vmid, target)
 	if err != nil {
-		framework.AddAttributeError(d.diags, at("node"), fmt.Sprintf("find out whether the VM can move from %s to %s", from, target), err)
+		framework.AddAttributeError(d.diags, settings.At("node"), fmt.Sprintf("find out whether the VM can move from %s to %s", from, target), err)
 		return false
 	}
 	if reason := migration.Refusal(target); reason != "" {
-		d.diags.AddAttributeError(at("node"), fmt.Sprintf("The VM cannot move from %s to %s", from, target),
+		d.diags.AddAttributeError(settings.At("node"), fmt.Sprintf("The VM cannot move from %s to %s", from, target),
 			fmt.Sprintf("It does not move by itself, and is not replaced for it: %s. Configure node = %q, or add %s to allowed_nodes.", reason, from, from))
 		return false
 	}
@@ -33,7 +34,7 @@ func (c *checker) checkMigration(ctx context.Context) bool {
 	if disks := migration.Copied(); len(disks) > 0 {
 		how += fmt.Sprintf(" Its volumes on storages that are not shared are copied: %s.", disks)
 	}
-	d.diags.AddAttributeWarning(at("node"), fmt.Sprintf("VM %d is migrated from %s to %s", vmid, from, target), how)
+	d.diags.AddAttributeWarning(settings.At("node"), fmt.Sprintf("VM %d is migrated from %s to %s", vmid, from, target), how)
 	return true
 }
 
@@ -57,7 +58,7 @@ func (c *checker) checkNeeds(ctx context.Context, capability, action string) boo
 // checkAgentFile refuses to wait for cloud-init where its result cannot be read.
 // Whoever may run anything in the guest may read files there too.
 func (c *checker) checkAgentFile(ctx context.Context) {
-	if c.draft.plan.text("wait_for") != waitCloudInit || c.draft.state.provisioned() {
+	if c.draft.plan.Text("wait_for") != waitCloudInit || c.draft.state.Provisioned() {
 		return
 	}
 	held, err := c.client.View.Permissions(ctx)

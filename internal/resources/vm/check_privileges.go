@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
@@ -21,7 +22,7 @@ func (c *checker) checkPrivileges(ctx context.Context) bool {
 	}
 	capability, _ := proxmox.CapabilityOf("vm.create")
 	needs := slices.DeleteFunc(slices.Clone(capability.Needs), func(need proxmox.Need) bool {
-		return need.Only != "" && isNull(c.draft.config.values[need.Only]) || need.Privilege == "SDN.Use"
+		return need.Only != "" && settings.IsNull(c.draft.config.Values[need.Only]) || need.Privilege == "SDN.Use"
 	})
 	// No privilege of making a VM has another name in PVE 8.
 	_, lacks := held.CheckNeeds(needs, c.scope(), proxmox.Version{})
@@ -33,12 +34,12 @@ func (c *checker) scope() proxmox.Scope {
 	d := c.draft
 	scope := proxmox.Scope{"images": slices.Collect(maps.Keys(c.storages()))}
 	for _, object := range []string{"template", "vmid"} {
-		if isKnown(d.plan.values[object]) {
-			scope[object] = []string{strconv.Itoa(d.plan.integer(object))}
+		if settings.IsKnown(d.plan.Values[object]) {
+			scope[object] = []string{strconv.Itoa(d.plan.Integer(object))}
 		}
 	}
-	if pool := d.plan.values["pool"]; isKnown(pool) {
-		scope["pool"] = []string{textOf(pool)}
+	if pool := d.plan.Values["pool"]; settings.IsKnown(pool) {
+		scope["pool"] = []string{settings.TextOf(pool)}
 	}
 	return scope
 }

@@ -3,7 +3,6 @@ package vm
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -12,42 +11,15 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
-// visitor is given each setting that the configuration names: its path, what is
-// planned, and what is in state, nil where what would hold it is not there.
-type visitor func(s *setting, at path.Path, planned, held attr.Value)
-
-// each visits the configured settings of a group, in order of their names.
-func (g *group) each(at path.Path, config, planned, held attr.Value, visit visitor) {
-	if g.slots == nil {
-		g.eachIn(at, config, planned, held, visit)
-		return
-	}
-	configured := entries(config)
-	for _, slot := range slices.Sorted(maps.Keys(configured)) {
-		g.eachIn(at.AtMapKey(slot), configured[slot], entries(planned)[slot], entries(held)[slot], visit)
-	}
-}
-
-func (g *group) eachIn(at path.Path, config, planned, held attr.Value, visit visitor) {
-	given, wanted, had := fields(config), fields(planned), fields(held)
-	for i := range g.settings {
-		if s := &g.settings[i]; !isNull(given[s.name]) {
-			visit(s, at.AtName(s.name), wanted[s.name], had[s.name])
-		}
-	}
-	for _, sub := range g.groups {
-		sub.each(at.AtName(sub.name), given[sub.name], wanted[sub.name], had[sub.name], visit)
-	}
-}
-
 // eachChange visits the configured settings that are known and differ from
 // state.
-func (d *draft) eachChange(visit visitor) {
-	table.eachIn(path.Empty(), d.config.object(), d.plan.object(), d.state.object(), func(s *setting, at path.Path, planned, held attr.Value) {
-		if isKnown(planned) && (isNull(held) || !planned.Equal(held)) {
+func (d *draft) eachChange(visit settings.Visitor) {
+	table.EachIn(path.Empty(), d.config.Object(), d.plan.Object(), d.state.Object(), func(s *settings.Setting, at path.Path, planned, held attr.Value) {
+		if settings.IsKnown(planned) && (settings.IsNull(held) || !planned.Equal(held)) {
 			visit(s, at, planned, held)
 		}
 	})
@@ -58,8 +30,8 @@ func (c *checker) checkRoot() {
 	if c.client.IsRoot() {
 		return
 	}
-	c.draft.eachChange(func(s *setting, at path.Path, planned, _ attr.Value) {
-		if s.root == nil || !s.root(s.form.print(planned)) {
+	c.draft.eachChange(func(s *settings.Setting, at path.Path, planned, _ attr.Value) {
+		if s.Root == nil || !s.Root(s.Form.Print(planned)) {
 			return
 		}
 		c.draft.diags.AddAttributeError(at, fmt.Sprintf("Only root@pam can set %s", at),
@@ -72,8 +44,8 @@ func (c *checker) checkRoot() {
 func (c *checker) checkSince(ctx context.Context) {
 	var version proxmox.Version
 	asked := false
-	c.draft.eachChange(func(s *setting, at path.Path, _, _ attr.Value) {
-		if s.since == 0 || c.draft.diags.HasError() {
+	c.draft.eachChange(func(s *settings.Setting, at path.Path, _, _ attr.Value) {
+		if s.Since == 0 || c.draft.diags.HasError() {
 			return
 		}
 		if !asked {
@@ -84,9 +56,9 @@ func (c *checker) checkSince(ctx context.Context) {
 			}
 			asked = true
 		}
-		if version.Major < s.since {
+		if version.Major < s.Since {
 			c.draft.diags.AddAttributeError(at, fmt.Sprintf("PVE %d does not know %s", version.Major, at),
-				fmt.Sprintf("It came with PVE %d. Leave it out here.", s.since))
+				fmt.Sprintf("It came with PVE %d. Leave it out here.", s.Since))
 		}
 	})
 }
@@ -94,20 +66,20 @@ func (c *checker) checkSince(ctx context.Context) {
 // checkHardware checks what the table says of settings and what they say of each
 // other.
 func (d *draft) checkHardware() {
-	d.eachChange(func(s *setting, at path.Path, _, held attr.Value) {
-		if s.fixed && isKnown(held) && len(d.replace) == 0 {
+	d.eachChange(func(s *settings.Setting, at path.Path, _, held attr.Value) {
+		if s.Fixed && settings.IsKnown(held) && len(d.replace) == 0 {
 			d.diags.AddAttributeError(at, fmt.Sprintf("%s cannot be changed", at),
 				"It is given when the device is made. Take the device out of the configuration, apply, and add it anew: its content is lost.")
 		}
 	})
 	for slot, disk := range d.elements("disks") {
-		here := at("disks").AtMapKey(slot)
+		here := settings.At("disks").AtMapKey(slot)
 		d.checkBus(here, slot, disk)
-		d.checkLimits(here.AtName("limits"), fields(disk["limits"]))
+		d.checkLimits(here.AtName("limits"), settings.Fields(disk["limits"]))
 	}
-	for _, g := range []*group{usbGroup, pciGroup} {
-		for slot, device := range d.elements(g.name) {
-			d.checkSource(at(g.name).AtMapKey(slot), device)
+	for _, g := range []*settings.Group{usbGroup, pciGroup} {
+		for slot, device := range d.elements(g.Name) {
+			d.checkSource(settings.At(g.Name).AtMapKey(slot), device)
 		}
 	}
 	d.checkProcessors()
@@ -117,11 +89,11 @@ func (d *draft) checkHardware() {
 
 // checkProtected refuses to take volumes from a VM that stays protected.
 func (d *draft) checkProtected() {
-	if d.creates() || !isTrue(d.state.values["protection"]) || !isTrue(d.plan.values["protection"]) {
+	if d.creates() || !isTrue(d.state.Values["protection"]) || !isTrue(d.plan.Values["protection"]) {
 		return
 	}
 	for _, slot := range removedDrives(d.applied, d.config) {
-		d.diags.AddAttributeError(at("protection"), "The VM is protected, so that "+slot+" cannot be removed",
+		d.diags.AddAttributeError(settings.At("protection"), "The VM is protected, so that "+slot+" cannot be removed",
 			"PVE takes no drives from a protected VM. Set protection to false, or keep the drive.")
 	}
 }
@@ -129,14 +101,14 @@ func (d *draft) checkProtected() {
 // checkBus refuses settings that PVE knows for other buses only.
 func (d *draft) checkBus(at path.Path, slot string, disk map[string]attr.Value) {
 	bus := strings.TrimRight(slot, "0123456789")
-	for i := range disksGroup.settings {
-		s := &disksGroup.settings[i]
-		value := disk[s.name]
-		if s.buses == nil || slices.Contains(s.buses, bus) || !isKnown(value) || value.Equal(s.none()) {
+	for i := range disksGroup.Settings {
+		s := &disksGroup.Settings[i]
+		value := disk[s.Name]
+		if s.Buses == nil || slices.Contains(s.Buses, bus) || !settings.IsKnown(value) || value.Equal(s.None()) {
 			continue
 		}
-		d.diags.AddAttributeError(at.AtName(s.name), fmt.Sprintf("%s is not for %s disks", s.name, bus),
-			fmt.Sprintf("PVE knows it for %s disks only.", strings.Join(s.buses, ", ")))
+		d.diags.AddAttributeError(at.AtName(s.Name), fmt.Sprintf("%s is not for %s disks", s.Name, bus),
+			fmt.Sprintf("PVE knows it for %s disks only.", strings.Join(s.Buses, ", ")))
 	}
 }
 
@@ -169,7 +141,7 @@ func (d *draft) checkBeside(at path.Path, limits map[string]attr.Value, name, ne
 
 // isZero reports whether a bound is not there, or none.
 func isZero(value attr.Value) bool {
-	return !isKnown(value) || value.Equal(types.Int64Value(0)) || value.Equal(types.Float64Value(0))
+	return !settings.IsKnown(value) || value.Equal(types.Int64Value(0)) || value.Equal(types.Float64Value(0))
 }
 
 func isUnknown(value attr.Value) bool { return value != nil && value.IsUnknown() }
@@ -178,29 +150,29 @@ func isUnknown(value attr.Value) bool { return value != nil && value.IsUnknown()
 func (d *draft) checkSource(at path.Path, device map[string]attr.Value) {
 	mapping, host := device["mapping"], device["host"]
 	switch {
-	case isNull(mapping) && isNull(host):
+	case settings.IsNull(mapping) && settings.IsNull(host):
 		d.diags.AddAttributeError(at, "Which device is not said", "Give mapping, the resource mapping of a device, or host.")
-	case !isNull(mapping) && !isNull(host):
+	case !settings.IsNull(mapping) && !settings.IsNull(host):
 		d.diags.AddAttributeError(at.AtName("host"), "mapping and host exclude each other", "Give one of them.")
 	}
 }
 
 // checkProcessors refuses more plugged processors than there are.
 func (d *draft) checkProcessors() {
-	cpu := fields(d.plan.values["cpu"])
+	cpu := settings.Fields(d.plan.Values["cpu"])
 	plugged, cores, sockets := integerOf(cpu["vcpus"]), integerOf(cpu["cores"]), integerOf(cpu["sockets"])
-	configured := fields(d.config.values["cpu"])
-	if isKnown(configured["vcpus"]) && cores > 0 && sockets > 0 && plugged > cores*sockets {
-		d.diags.AddAttributeError(at("cpu").AtName("vcpus"), "More processors are plugged in than there are",
+	configured := settings.Fields(d.config.Values["cpu"])
+	if settings.IsKnown(configured["vcpus"]) && cores > 0 && sockets > 0 && plugged > cores*sockets {
+		d.diags.AddAttributeError(settings.At("cpu").AtName("vcpus"), "More processors are plugged in than there are",
 			fmt.Sprintf("vcpus is %d, cores times sockets is %d.", plugged, cores*sockets))
 	}
 }
 
 // checkBalloon refuses a balloon that leaves more than there is.
 func (d *draft) checkBalloon() {
-	memory, configured := fields(d.plan.values["memory"]), fields(d.config.values["memory"])
-	if mib := integerOf(memory["mib"]); isKnown(configured["balloon_mib"]) && mib > 0 && integerOf(memory["balloon_mib"]) > mib {
-		d.diags.AddAttributeError(at("memory").AtName("balloon_mib"), "The balloon leaves more memory than there is",
+	memory, configured := settings.Fields(d.plan.Values["memory"]), settings.Fields(d.config.Values["memory"])
+	if mib := integerOf(memory["mib"]); settings.IsKnown(configured["balloon_mib"]) && mib > 0 && integerOf(memory["balloon_mib"]) > mib {
+		d.diags.AddAttributeError(settings.At("memory").AtName("balloon_mib"), "The balloon leaves more memory than there is",
 			fmt.Sprintf("balloon_mib is %d, mib is %d.", integerOf(memory["balloon_mib"]), mib))
 	}
 }

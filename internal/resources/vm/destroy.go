@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
+	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
@@ -52,17 +53,19 @@ func (e *unknownDisksError) Error() string {
 
 // destroyRules are what is known of a guest that is to be destroyed.
 type destroyRules struct {
-	state document
+	state settings.Document
 	// known are the slots of the disks that may go.
 	known []string
 }
 
-func (r destroyRules) purges() bool { return isTrue(fields(r.state.values["on_destroy"])["purge"]) }
+func (r destroyRules) purges() bool {
+	return isTrue(settings.Fields(r.state.Values["on_destroy"])["purge"])
+}
 
 // check refuses to destroy disks that nobody here knows of. What a half-made
 // guest has was put there by its own creation.
 func (r destroyRules) check(values map[string]string) error {
-	if !r.state.provisioned() || textOf(fields(r.state.values["on_destroy"])["unknown_disks"]) == unknownDestroy {
+	if !r.state.Provisioned() || settings.TextOf(settings.Fields(r.state.Values["on_destroy"])["unknown_disks"]) == unknownDestroy {
 		return nil
 	}
 	if disks := unknownDisks(values, r.known); len(disks) > 0 {
@@ -76,7 +79,7 @@ func (r destroyRules) check(values map[string]string) error {
 func (r destroyRules) options(ctx context.Context) proxmox.DestroyOptions {
 	options := proxmox.DestroyOptions{
 		Progress: progress(ctx), Purge: r.purges(),
-		DestroyUnreferencedDisks: isTrue(fields(r.state.values["on_destroy"])["unreferenced_disks"]),
+		DestroyUnreferencedDisks: isTrue(settings.Fields(r.state.Values["on_destroy"])["unreferenced_disks"]),
 		Check:                    func(config *proxmox.GuestConfig) error { return r.check(everything(config)) },
 	}
 	options.ShutdownTimeout, options.ForceStop = stopping(r.state)
@@ -94,8 +97,8 @@ func everything(config *proxmox.GuestConfig) map[string]string {
 // applied, by name.
 func (r destroyRules) plan(ctx context.Context, client *proxmox.Client, diags *diag.Diagnostics) {
 	values := map[string]string{}
-	for slot, device := range entries(r.state.values["devices"]) {
-		values[slot] = textOf(device)
+	for slot, device := range settings.Entries(r.state.Values["devices"]) {
+		values[slot] = settings.TextOf(device)
 	}
 	summary := describe(r.state) + " would not be destroyed"
 	if err := r.check(values); err != nil {
@@ -104,7 +107,7 @@ func (r destroyRules) plan(ctx context.Context, client *proxmox.Client, diags *d
 	if client == nil || r.purges() {
 		return
 	}
-	if reason := managedBy(ctx, client, r.state.integer("vmid")); reason != "" {
+	if reason := managedBy(ctx, client, r.state.Integer("vmid")); reason != "" {
 		diags.AddError(summary, reason+" Nothing was stopped or destroyed. Take it out there first, or set on_destroy = { purge = true } and apply that first.")
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"terraform-provider-proxmox/internal/framework/settings"
 )
 
 var updateGuide = flag.Bool("update", false, "write the guide of settings from the table")
@@ -61,43 +63,43 @@ func guide() string {
 	page.WriteString(guideHead)
 	page.WriteString("\n## The VM\n")
 	guideTable(&page, table, "")
-	for _, g := range table.groups {
-		guideGroup(&page, g, "", g.key())
+	for _, g := range table.Groups {
+		guideGroup(&page, g, "", groupKey(g))
 	}
 	return page.String()
 }
 
-func guideGroup(page *strings.Builder, g *group, at, key string) {
-	if g.allLocal() {
+func guideGroup(page *strings.Builder, g *settings.Group, at, key string) {
+	if g.AllLocal() {
 		return
 	}
 	if at == "" {
-		fmt.Fprintf(page, "\n## `%s`\n", g.name)
+		fmt.Fprintf(page, "\n## `%s`\n", g.Name)
 		switch {
-		case g.slots != nil:
-			fmt.Fprintf(page, "\nA device that comes or goes: %s. One that is no longer configured is taken away%s.\n", running(g.live), withVolume(g))
-		case g.device != "":
+		case g.Slots != nil:
+			fmt.Fprintf(page, "\nA device that comes or goes: %s. One that is no longer configured is taken away%s.\n", running(g.Live), withVolume(g))
+		case g.Device != "":
 			fmt.Fprintf(page, "\nThe device comes and goes with the next start. One that is no longer configured is taken away%s.\n", withVolume(g))
 		}
 	}
-	here := at + g.name + "."
-	if g.slots != nil {
-		here = at + g.name + "[slot]."
+	here := at + g.Name + "."
+	if g.Slots != nil {
+		here = at + g.Name + "[slot]."
 	}
-	if len(g.settings) > 0 {
+	if len(g.Settings) > 0 {
 		guideTable(page, g, key)
 	}
-	for _, sub := range g.groups {
-		fmt.Fprintf(page, "\n`%s`\n", here+sub.name)
+	for _, sub := range g.Groups {
+		fmt.Fprintf(page, "\n`%s`\n", here+sub.Name)
 		subkey := key
-		if sub.slots != nil {
-			subkey = sub.key()
+		if sub.Slots != nil {
+			subkey = groupKey(sub)
 		}
 		guideGroup(page, sub, here, subkey)
 	}
 }
 
-func withVolume(g *group) string {
+func withVolume(g *settings.Group) string {
 	if g == disksGroup || g == efiGroup || g == tpmGroup {
 		return ", and its volume is kept as an unused disk, or destroyed with `on_removal = \"destroy\"`" + boot(g)
 	}
@@ -107,7 +109,7 @@ func withVolume(g *group) string {
 	return ""
 }
 
-func boot(g *group) string {
+func boot(g *settings.Group) string {
 	if g == disksGroup {
 		return "; the boot disk cannot be removed"
 	}
@@ -115,56 +117,56 @@ func boot(g *group) string {
 }
 
 // key is what a group's devices are called in PVE's configuration.
-func (g *group) key() string {
+func groupKey(g *settings.Group) string {
 	switch {
-	case g == disksGroup, g.slots == cdromSlots:
+	case g == disksGroup, g.Slots == cdromSlots:
 		return "scsiN, virtioN, sataN, ideN"
-	case g.name == "interfaces":
+	case g.Name == "interfaces":
 		return "ipconfigN"
-	case g.slots == networkSlots:
+	case g.Slots == networkSlots:
 		return "netN"
-	case g.device != "":
-		return g.device
+	case g.Device != "":
+		return g.Device
 	case g == pciGroup:
 		return "hostpciN"
 	case g == numaGroup:
 		return "numaN"
-	case g.slots != nil:
-		return g.name + "N"
+	case g.Slots != nil:
+		return g.Name + "N"
 	}
 	return ""
 }
 
-func guideTable(page *strings.Builder, g *group, key string) {
+func guideTable(page *strings.Builder, g *settings.Group, key string) {
 	page.WriteString("\n| attribute | in PVE | no longer configured | running |\n|---|---|---|---|\n")
-	for i := range g.settings {
-		s := &g.settings[i]
-		if s.source == local || s.source == reported {
+	for i := range g.Settings {
+		s := &g.Settings[i]
+		if s.Source == settings.Local || s.Source == settings.Reported {
 			continue
 		}
-		fmt.Fprintf(page, "| `%s` | %s | %s | %s |\n", s.name, where(s, key), removed(s), running(s.live)+onlyRoot(s))
+		fmt.Fprintf(page, "| `%s` | %s | %s | %s |\n", s.Name, where(s, key), removed(s), running(s.Live)+onlyRoot(s))
 	}
 }
 
-func where(s *setting, key string) string {
-	if s.key != "" {
-		key = s.key
+func where(s *settings.Setting, key string) string {
+	if s.Key != "" {
+		key = s.Key
 	}
-	if s.source == secret {
+	if s.Source == settings.Secret {
 		return "`cipassword`"
 	}
 	property := ""
-	switch place := s.place.(type) {
-	case prop:
-		property = place.name
+	switch place := s.Place.(type) {
+	case settings.Prop:
+		property = place.Name
 	case bootOrder:
-		property = place.name
+		property = place.Name
 	case smbiosText:
-		property = place.name
-	case ipAddress:
-		property = place.name
-	case ipMethod:
-		property = place.name
+		property = place.Name
+	case settings.IPAddress:
+		property = place.Name
+	case settings.IPMethod:
+		property = place.Name
 	case nicModel:
 		property = "model"
 	case nicMAC:
@@ -176,16 +178,16 @@ func where(s *setting, key string) string {
 	return fmt.Sprintf("`%s`: `%s`", key, property)
 }
 
-func removed(s *setting) string {
+func removed(s *settings.Setting) string {
 	switch {
-	case s.source == required:
+	case s.Source == settings.Required:
 		return "is required"
-	case s.source == structural, s.kept:
+	case s.Source == settings.Structural, s.Kept:
 		return "stays as it is"
-	case s.absent == nil:
+	case s.Absent == nil:
 		return "not set"
 	}
-	return "`" + word(s.absent) + "`"
+	return "`" + word(s.Absent) + "`"
 }
 
 // word is a value as a configuration writes it.
@@ -196,49 +198,49 @@ func word(value attr.Value) string {
 	case types.Float64:
 		return strconv.FormatFloat(value.ValueFloat64(), 'f', -1, 64)
 	case types.Set:
-		return `["` + strings.Join(itemsOf(value), `", "`) + `"]`
+		return `["` + strings.Join(settings.ItemsOf(value), `", "`) + `"]`
 	}
 	return value.String()
 }
 
-func running(l live) string {
+func running(l settings.Live) string {
 	switch l {
-	case atOnce:
+	case settings.AtOnce:
 		return "at once"
-	case mostlyAtOnce:
+	case settings.MostlyAtOnce:
 		return "mostly at once, see its description"
-	case hotplugDisk:
+	case settings.HotplugDisk:
 		return "at once with `disk`, for `scsi` and `virtio`; else next start"
-	case hotplugNetwork:
+	case settings.HotplugNetwork:
 		return "at once with `network`; else next start"
-	case hotplugUSB:
+	case settings.HotplugUSB:
 		return "at once with `usb`, for `l26` and Windows 8 and later; else next start"
-	case hotplugCPU:
+	case settings.HotplugCPU:
 		return "at once with `cpu`; else next start"
-	case hotplugMemory:
+	case settings.HotplugMemory:
 		return "at once with `memory`; else next start"
-	case atRestart:
+	case settings.AtRestart:
 	}
 	return "next start"
 }
 
-func onlyRoot(s *setting) string {
+func onlyRoot(s *settings.Setting) string {
 	var notes []string
-	if s.root != nil {
-		if s.root("socket") && s.root("spice") {
+	if s.Root != nil {
+		if s.Root("socket") && s.Root("spice") {
 			notes = append(notes, "root@pam only")
 		} else {
 			notes = append(notes, "a device of the node: root@pam only")
 		}
 	}
-	if s.since > 0 {
-		notes = append(notes, fmt.Sprintf("PVE %d and later", s.since))
+	if s.Since > 0 {
+		notes = append(notes, fmt.Sprintf("PVE %d and later", s.Since))
 	}
-	if s.fixed {
+	if s.Fixed {
 		notes = append(notes, "fixed once it is made")
 	}
-	if s.buses != nil {
-		notes = append(notes, strings.Join(s.buses, ", ")+" only")
+	if s.Buses != nil {
+		notes = append(notes, strings.Join(s.Buses, ", ")+" only")
 	}
 	if len(notes) == 0 {
 		return ""

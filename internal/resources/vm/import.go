@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
@@ -34,8 +35,8 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	var uid types.String
 	if id == "" && req.Identity != nil {
 		var vmid types.Int64
-		resp.Diagnostics.Append(req.Identity.GetAttribute(ctx, at("vmid"), &vmid)...)
-		resp.Diagnostics.Append(req.Identity.GetAttribute(ctx, at("uid"), &uid)...)
+		resp.Diagnostics.Append(req.Identity.GetAttribute(ctx, settings.At("vmid"), &vmid)...)
+		resp.Diagnostics.Append(req.Identity.GetAttribute(ctx, settings.At("uid"), &uid)...)
 		id = strconv.FormatInt(vmid.ValueInt64(), 10)
 	}
 	search := search{client: client, bounds: r.Data.VMIDRange}
@@ -49,17 +50,17 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	state := load(ctx, resp.State, &resp.Diagnostics)
-	state.values = maps.Clone(state.nulls)
-	state.values["vmid"] = types.Int64Value(int64(guest.VMID))
+	state := settings.Load(ctx, resp.State, &resp.Diagnostics)
+	state.Values = maps.Clone(state.Nulls)
+	state.Values["vmid"] = types.Int64Value(int64(guest.VMID))
 	if search.adopts {
 		framework.SetPrivate(ctx, resp.Private, privateAdopting, guest.UID, &resp.Diagnostics)
 		saveBirth(ctx, resp.Private, guest.SMBIOSUUID, guest.CTime, &resp.Diagnostics)
 	} else {
-		state.values["uid"] = types.StringValue(guest.UID)
+		state.Values["uid"] = types.StringValue(guest.UID)
 	}
-	state.values["node"] = types.StringValue(guest.Node)
-	state.save(ctx, &resp.State, &resp.Diagnostics)
+	state.Values["node"] = types.StringValue(guest.Node)
+	state.Save(ctx, &resp.State, &resp.Diagnostics)
 	framework.SetPrivate(ctx, resp.Private, privateImported, true, &resp.Diagnostics)
 	saveIdentity(ctx, resp.Identity, state, &resp.Diagnostics)
 }

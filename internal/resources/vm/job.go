@@ -10,14 +10,15 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
 // job brings a guest to what is planned.
 type job struct {
 	client              *proxmox.Client
-	config, plan, state document
-	applied             applied
+	config, plan, state settings.Document
+	applied             settings.Applied
 	// known are the slots of the disks that go with the guest.
 	known    []string
 	defaults framework.Defaults
@@ -89,7 +90,7 @@ func (j *job) within(ctx context.Context, timeout time.Duration, action string, 
 	case errors.As(err, &unwritten):
 		j.diags.AddWarning(fmt.Sprintf("VM %d is not finished: its marker still says so", j.guest.VMID),
 			"It is in the state with provisioned = false; the next apply writes the marker.\n\n"+unwritten.err.Error())
-	case errors.As(err, &waited) && j.plan.text("on_wait_timeout") != onTimeoutFail:
+	case errors.As(err, &waited) && j.plan.Text("on_wait_timeout") != onTimeoutFail:
 		j.diags.AddWarning(fmt.Sprintf("VM %d is not finished: waiting for %s ended in vain", j.guest.VMID, waited.what),
 			"It runs and is in the state with provisioned = false; the next apply goes on waiting. "+
 				"With on_wait_timeout = \"fail\" this would be an error, and the VM would be replaced.\n\n"+waited.err.Error())
@@ -101,7 +102,7 @@ func (j *job) within(ctx context.Context, timeout time.Duration, action string, 
 
 // create clones the guest and finishes it.
 func (j *job) create(ctx context.Context) error {
-	template, err := readTemplate(ctx, j.client, j.plan.integer("template"))
+	template, err := readTemplate(ctx, j.client, j.plan.Integer("template"))
 	if err != nil {
 		return err
 	}
@@ -141,15 +142,15 @@ func (j *job) take(created proxmox.Created, err error) {
 // cloneSpec says what to clone. A description that is not configured is the
 // template's, which the marker would replace.
 func (j *job) cloneSpec(ctx context.Context, template *proxmox.GuestConfig) proxmox.CloneSpec {
-	description := j.plan.text("description")
-	if isNull(j.config.values["description"]) {
+	description := j.plan.Text("description")
+	if settings.IsNull(j.config.Values["description"]) {
 		description = proxmox.SplitDescription(template.Description())
 	}
 	return proxmox.CloneSpec{
 		TemplateNode: template.Node, Template: template.VMID,
-		Node: j.plan.text("node"), Storage: j.plan.text("storage"), Pool: j.plan.text("pool"),
-		Name: j.plan.text("name"), Description: description,
-		UID: proxmox.NewUID(), VMID: j.plan.integer("vmid"),
+		Node: j.plan.Text("node"), Storage: j.plan.Text("storage"), Pool: j.plan.Text("pool"),
+		Name: j.plan.Text("name"), Description: description,
+		UID: proxmox.NewUID(), VMID: j.plan.Integer("vmid"),
 		Progress: progress(ctx),
 	}
 }
@@ -183,7 +184,7 @@ func (j *job) finish(ctx context.Context) error {
 // begin brings a new guest to its first power. A clone is stopped; what an
 // earlier run left may be anything.
 func (j *job) begin(ctx context.Context) (*proxmox.Completion, error) {
-	want := proxmox.PowerState(j.plan.text("power"))
+	want := proxmox.PowerState(j.plan.Text("power"))
 	if want == "" {
 		want = proxmox.PowerRunning
 	}
@@ -195,7 +196,7 @@ func (j *job) begin(ctx context.Context) (*proxmox.Completion, error) {
 		}
 		j.latest, j.reached = completion.Config(), powerRunning
 		return completion, nil
-	case want == proxmox.PowerStopped && !j.state.exists():
+	case want == proxmox.PowerStopped && !j.state.Exists():
 		j.reached = powerStopped
 		return nil, nil
 	}
@@ -204,7 +205,7 @@ func (j *job) begin(ctx context.Context) (*proxmox.Completion, error) {
 
 // mark writes the marker into a guest that has none.
 func (j *job) mark(ctx context.Context) error {
-	if isTrue(j.state.values["marked"]) || !isTrue(j.plan.values["marked"]) {
+	if isTrue(j.state.Values["marked"]) || !isTrue(j.plan.Values["marked"]) {
 		return nil
 	}
 	if err := j.client.Mark(ctx, j.guest); err != nil {
@@ -216,8 +217,8 @@ func (j *job) mark(ctx context.Context) error {
 
 // relocate moves the guest to the node that is planned.
 func (j *job) relocate(ctx context.Context) error {
-	target := j.plan.text("node")
-	if !j.state.exists() || target == "" || target == j.state.text("node") {
+	target := j.plan.Text("node")
+	if !j.state.Exists() || target == "" || target == j.state.Text("node") {
 		return nil
 	}
 	if _, err := j.client.Migrate(ctx, j.guest, j.spend(), target, progress(ctx)); err != nil {
@@ -236,7 +237,7 @@ func (j *job) change(ctx context.Context) error {
 		return err
 	}
 	if j.powers() {
-		if err := j.power(ctx, proxmox.PowerState(j.plan.text("power"))); err != nil {
+		if err := j.power(ctx, proxmox.PowerState(j.plan.Text("power"))); err != nil {
 			return err
 		}
 	}
@@ -331,8 +332,8 @@ func (j *job) power(ctx context.Context, want proxmox.PowerState) error {
 // powers reports whether an update changes the guest's power: when the
 // configured one changes, and with enforce_power when the real one is another.
 func (j *job) powers() bool {
-	power := j.plan.values["power"]
-	return isKnown(power) && (!power.Equal(j.state.values["power"]) || isTrue(j.plan.values["enforce_power"]) && !power.Equal(j.state.values["status"]))
+	power := j.plan.Values["power"]
+	return settings.IsKnown(power) && (!power.Equal(j.state.Values["power"]) || isTrue(j.plan.Values["enforce_power"]) && !power.Equal(j.state.Values["status"]))
 }
 
 func (j *job) powerOptions(ctx context.Context) proxmox.PowerOptions {

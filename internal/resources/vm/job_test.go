@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 
+	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
@@ -93,7 +94,7 @@ func TestAddresses(t *testing.T) {
 		},
 	)}
 	static := found{silent: true, slots: staticAddresses(map[string]string{"ipconfig0": "ip=10.0.0.7/24,gw=10.0.0.1,ip6=auto", "ipconfig1": "ip=dhcp"})}
-	network := networkGroup.typ()
+	network := networkGroup.Typ()
 	tests := map[string]struct {
 		found found
 		held  o
@@ -157,7 +158,7 @@ func TestStopping(t *testing.T) {
 
 func BenchmarkRefreshOfOne(b *testing.B) {
 	for b.Loop() {
-		r := &reader{values: guest, purpose: importing}
-		r.object(table, "", nil)
+		r := &settings.Reader{Values: guest, Purpose: settings.Importing}
+		r.Object(table, "", nil)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
@@ -31,9 +32,9 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		return
 	}
 	d := draft{
-		config:   load(ctx, req.Config, &resp.Diagnostics),
-		state:    load(ctx, req.State, &resp.Diagnostics),
-		applied:  loadApplied(ctx, req.Private, &resp.Diagnostics),
+		config:   settings.Load(ctx, req.Config, &resp.Diagnostics),
+		state:    settings.Load(ctx, req.State, &resp.Diagnostics),
+		applied:  settings.LoadApplied(ctx, req.Private, &resp.Diagnostics),
 		defaults: r.defaults(),
 		diags:    &resp.Diagnostics,
 	}
@@ -59,14 +60,14 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 			r.check(ctx, &d)
 		}
 	}
-	d.plan.save(ctx, &resp.Plan, &resp.Diagnostics)
+	d.plan.Save(ctx, &resp.Plan, &resp.Diagnostics)
 }
 
 // planDestroy refuses what would be refused when it is destroyed.
 func (r *Resource) planDestroy(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
-	state := load(ctx, req.State, &resp.Diagnostics)
+	state := settings.Load(ctx, req.State, &resp.Diagnostics)
 	rules := destroyRulesOf(ctx, state, req.Private, &resp.Diagnostics)
-	if resp.Diagnostics.HasError() || !state.exists() {
+	if resp.Diagnostics.HasError() || !state.Exists() {
 		return
 	}
 	var client *proxmox.Client
@@ -85,8 +86,8 @@ func (r *Resource) defaults() framework.Defaults {
 
 // draft is a plan being made.
 type draft struct {
-	config, state, plan document
-	applied             applied
+	config, state, plan settings.Document
+	applied             settings.Applied
 	// imported is set from the import on until the first change.
 	imported bool
 	// adopting is the uid for a guest that is to be adopted.
@@ -99,19 +100,19 @@ type draft struct {
 
 // creates reports whether the plan makes a guest. A replacement is planned
 // twice: first against the old guest, then without one.
-func (d *draft) creates() bool { return !d.state.exists() }
+func (d *draft) creates() bool { return !d.state.Exists() }
 
-func (d *draft) changes() bool { return d.creates() || !d.plan.equal(d.state) }
+func (d *draft) changes() bool { return d.creates() || !d.plan.Equal(d.state) }
 
-func (d *draft) unfinished() bool { return d.state.exists() && !d.state.provisioned() }
+func (d *draft) unfinished() bool { return d.state.Exists() && !d.state.Provisioned() }
 
 // make fills the plan.
 func (d *draft) make(ctx context.Context) {
-	d.plan = d.state.clone()
+	d.plan = d.state.Clone()
 	if d.creates() {
-		d.plan.values = maps.Clone(d.plan.unknowns)
+		d.plan.Values = maps.Clone(d.plan.Unknowns)
 	}
-	d.plan.values["timeouts"] = d.config.values["timeouts"]
+	d.plan.Values["timeouts"] = d.config.Values["timeouts"]
 	d.planPlace()
 	d.planPower()
 	d.planTable(d.imported)
@@ -130,17 +131,17 @@ func (d *draft) make(ctx context.Context) {
 
 // marks reports whether the update writes the marker into a guest without one.
 func (d *draft) marks() bool {
-	lost := d.state.exists() && !isNull(d.state.values["marked"]) && !isTrue(d.state.values["marked"])
-	return lost && (d.adopting != "" || isTrue(d.plan.values["restore_marker"]))
+	lost := d.state.Exists() && !settings.IsNull(d.state.Values["marked"]) && !isTrue(d.state.Values["marked"])
+	return lost && (d.adopting != "" || isTrue(d.plan.Values["restore_marker"]))
 }
 
 func (d *draft) planMarker() {
 	if !d.marks() {
 		return
 	}
-	d.plan.values["marked"] = types.BoolValue(true)
+	d.plan.Values["marked"] = types.BoolValue(true)
 	if d.adopting != "" {
-		d.plan.values["uid"] = types.StringValue(d.adopting)
+		d.plan.Values["uid"] = types.StringValue(d.adopting)
 	}
 }
 
@@ -148,12 +149,12 @@ func (d *draft) planMarker() {
 // from what PVE cannot say: the template, and this provider's own settings.
 // That makes no difference; the next real change records it.
 func (d *draft) onlyImported() bool {
-	return d.imported && d.state.exists() && d.state.provisioned() && d.plan.equal(d.state)
+	return d.imported && d.state.Exists() && d.state.Provisioned() && d.plan.Equal(d.state)
 }
 
 func (d *draft) planTable(keepLocal bool) {
-	p := planner{applied: d.applied, keepLocal: keepLocal, unfinished: d.unfinished()}
-	d.plan.put(p.object(table, path.Empty(), d.config.object(), d.state.object()))
+	p := settings.Planner{Applied: d.applied, KeepLocal: keepLocal, Unfinished: d.unfinished()}
+	d.plan.Put(p.Object(table, path.Empty(), d.config.Object(), d.state.Object()))
 }
 
 // planPlace plans what is given when the guest is made.
@@ -162,13 +163,13 @@ func (d *draft) planPlace() {
 	d.planFixed("storage", types.StringUnknown(), d.defaults.Storage)
 	d.planFixed("pool", types.StringNull(), d.defaults.Pool)
 
-	vmid := d.config.values["vmid"]
-	if isNull(vmid) || d.undecided(vmid) {
+	vmid := d.config.Values["vmid"]
+	if settings.IsNull(vmid) || d.undecided(vmid) {
 		return
 	}
-	d.plan.values["vmid"] = vmid
-	if d.state.exists() && !vmid.Equal(d.state.values["vmid"]) {
-		d.replace.Append(at("vmid"))
+	d.plan.Values["vmid"] = vmid
+	if d.state.Exists() && !vmid.Equal(d.state.Values["vmid"]) {
+		d.replace.Append(settings.At("vmid"))
 	}
 }
 
@@ -176,81 +177,81 @@ func (d *draft) planPlace() {
 // yet. An existing guest is not planned to be destroyed on a suspicion: it
 // stays, and if the value turns out to differ, the apply stops.
 func (d *draft) undecided(config attr.Value) bool {
-	return d.state.exists() && config.IsUnknown()
+	return d.state.Exists() && config.IsUnknown()
 }
 
 // planNode plans where the guest is. One that has moved to another allowed node
 // stays there; elsewhere it is migrated back.
 func (d *draft) planNode() {
-	config, state := d.config.values["node"], d.state.values["node"]
-	d.plan.values["allowed_nodes"] = d.config.values["allowed_nodes"]
-	allowed := d.config.list("allowed_nodes")
-	if isKnown(config) && len(allowed) > 0 && !slices.Contains(allowed, textOf(config)) {
-		d.diags.AddAttributeError(at("node"), "node is not one of allowed_nodes", "Name it there too: the VM is made on it.")
+	config, state := d.config.Values["node"], d.state.Values["node"]
+	d.plan.Values["allowed_nodes"] = d.config.Values["allowed_nodes"]
+	allowed := d.config.List("allowed_nodes")
+	if settings.IsKnown(config) && len(allowed) > 0 && !slices.Contains(allowed, settings.TextOf(config)) {
+		d.diags.AddAttributeError(settings.At("node"), "node is not one of allowed_nodes", "Name it there too: the VM is made on it.")
 	}
 	switch {
-	case d.creates() && !isNull(config):
-		d.plan.values["node"] = config
+	case d.creates() && !settings.IsNull(config):
+		d.plan.Values["node"] = config
 	case d.creates() && d.defaults.Node != "" && (len(allowed) == 0 || slices.Contains(allowed, d.defaults.Node)):
-		d.plan.values["node"] = types.StringValue(d.defaults.Node)
+		d.plan.Values["node"] = types.StringValue(d.defaults.Node)
 	case d.creates():
-		d.plan.values["node"] = types.StringUnknown()
-	case isNull(config) && len(allowed) == 0, slices.Contains(allowed, textOf(state)), d.config.values["allowed_nodes"].IsUnknown(), config.IsUnknown():
-	case isNull(config):
-		d.plan.values["node"] = types.StringValue(slices.Min(allowed))
+		d.plan.Values["node"] = types.StringUnknown()
+	case settings.IsNull(config) && len(allowed) == 0, slices.Contains(allowed, settings.TextOf(state)), d.config.Values["allowed_nodes"].IsUnknown(), config.IsUnknown():
+	case settings.IsNull(config):
+		d.plan.Values["node"] = types.StringValue(slices.Min(allowed))
 	default:
-		d.plan.values["node"] = config
+		d.plan.Values["node"] = config
 	}
 }
 
 // moves reports whether the update migrates the guest.
-func (d *draft) moves() bool { return d.state.exists() && d.differs("node") }
+func (d *draft) moves() bool { return d.state.Exists() && d.differs("node") }
 
 // planFixed plans an attribute that is not changed after the guest was made. A
 // guest that was moved by hand keeps its place, and the plan says so.
 func (d *draft) planFixed(name string, none attr.Value, fallback string) {
-	config := d.config.values[name]
-	state := d.state.values[name]
+	config := d.config.Values[name]
+	state := d.state.Values[name]
 	switch {
-	case d.creates() && !isNull(config):
-		d.plan.values[name] = config
+	case d.creates() && !settings.IsNull(config):
+		d.plan.Values[name] = config
 	case d.creates() && fallback != "":
-		d.plan.values[name] = types.StringValue(fallback)
+		d.plan.Values[name] = types.StringValue(fallback)
 	case d.creates():
-		d.plan.values[name] = none
-	case isKnown(config) && isNull(state):
-		d.diags.AddAttributeError(at(name), "The "+name+" of an existing VM cannot be changed here",
+		d.plan.Values[name] = none
+	case settings.IsKnown(config) && settings.IsNull(state):
+		d.diags.AddAttributeError(settings.At(name), "The "+name+" of an existing VM cannot be changed here",
 			fmt.Sprintf("The VM has none. Change it in Proxmox VE, or leave %s out, or replace the VM.", name))
-	case isKnown(config) && !config.Equal(state):
-		d.diags.AddAttributeWarning(at(name), "The VM stays where it is",
+	case settings.IsKnown(config) && !config.Equal(state):
+		d.diags.AddAttributeWarning(settings.At(name), "The VM stays where it is",
 			fmt.Sprintf("Configured is %s %q, but the VM is on %q. It is not moved by this provider: move it in Proxmox VE, or configure %q.",
-				name, textOf(config), textOf(state), textOf(state)))
+				name, settings.TextOf(config), settings.TextOf(state), settings.TextOf(state)))
 	}
 }
 
 // planTemplate plans the template, which matters only when the guest is made.
 func (d *draft) planTemplate() {
-	config, state := d.config.values["template"], d.state.values["template"]
+	config, state := d.config.Values["template"], d.state.Values["template"]
 	switch {
-	case d.creates() && isNull(config):
-		d.diags.AddAttributeError(at("template"), "No template is configured", "A VM is made from a template: give the template's vmid.")
+	case d.creates() && settings.IsNull(config):
+		d.diags.AddAttributeError(settings.At("template"), "No template is configured", "A VM is made from a template: give the template's vmid.")
 	case d.creates():
-		d.plan.values["template"] = config
-	case isNull(config) || d.undecided(config):
+		d.plan.Values["template"] = config
+	case settings.IsNull(config) || d.undecided(config):
 	default:
-		d.plan.values["template"] = config
-		if d.state.integer("template") != 0 && !config.Equal(state) {
-			d.replace.Append(at("template"))
+		d.plan.Values["template"] = config
+		if d.state.Integer("template") != 0 && !config.Equal(state) {
+			d.replace.Append(settings.At("template"))
 		}
 	}
 }
 
 func (d *draft) planPower() {
-	switch config := d.config.values["power"]; {
-	case !isNull(config):
-		d.plan.values["power"] = config
+	switch config := d.config.Values["power"]; {
+	case !settings.IsNull(config):
+		d.plan.Values["power"] = config
 	case d.creates():
-		d.plan.values["power"] = types.StringNull()
+		d.plan.Values["power"] = types.StringNull()
 	}
 }
 
@@ -258,27 +259,27 @@ func (d *draft) planPower() {
 func (d *draft) planReported() {
 	guest := d.guestChanged()
 	if d.unfinished() {
-		d.plan.setUnknown("provisioned", "status", "marked", "reboot_required", "devices", "mac_addresses", effectiveGroup.name)
+		d.plan.SetUnknown("provisioned", "status", "marked", "reboot_required", "devices", "mac_addresses", effectiveGroup.Name)
 		d.forgetAddresses()
 		return
 	}
 	if guest {
-		d.plan.setUnknown("reboot_required")
+		d.plan.SetUnknown("reboot_required")
 	}
 	if d.differs(deviceGroups()...) {
-		d.plan.setUnknown("devices")
+		d.plan.SetUnknown("devices")
 	}
 	if d.moves() {
-		d.plan.setUnknown("devices", "status")
+		d.plan.SetUnknown("devices", "status")
 	}
 	if d.macsChange() {
-		d.plan.setUnknown("mac_addresses")
+		d.plan.SetUnknown("mac_addresses")
 	}
 	if d.differs("cloud_init") {
-		d.plan.setUnknown(effectiveGroup.name)
+		d.plan.SetUnknown(effectiveGroup.Name)
 	}
 	if d.powers() {
-		d.plan.setUnknown("status", "reboot_required")
+		d.plan.SetUnknown("status", "reboot_required")
 		d.forgetAddresses()
 	}
 	d.planRestart(guest)
@@ -287,10 +288,10 @@ func (d *draft) planReported() {
 // guestChanged reports whether anything but this provider's own settings
 // differs.
 func (d *draft) guestChanged() bool {
-	p := planner{applied: d.applied, keepLocal: true}
-	planned := fields(p.object(table, path.Empty(), d.config.object(), d.state.object()))
+	p := settings.Planner{Applied: d.applied, KeepLocal: true}
+	planned := settings.Fields(p.Object(table, path.Empty(), d.config.Object(), d.state.Object()))
 	for name, value := range planned {
-		if !value.Equal(d.state.values[name]) {
+		if !value.Equal(d.state.Values[name]) {
 			return true
 		}
 	}
@@ -299,60 +300,60 @@ func (d *draft) guestChanged() bool {
 
 func (d *draft) differs(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
-		return !d.plan.values[name].Equal(d.state.values[name])
+		return !d.plan.Values[name].Equal(d.state.Values[name])
 	})
 }
 
 // macsChange reports whether a network device comes, goes or gets another
 // address.
 func (d *draft) macsChange() bool {
-	planned, held := entries(d.plan.values["network"]), entries(d.state.values["network"])
+	planned, held := settings.Entries(d.plan.Values["network"]), settings.Entries(d.state.Values["network"])
 	return d.differs("network") && !maps.EqualFunc(planned, held, func(a, b attr.Value) bool {
-		return isSame(fields(a)["mac_address"], fields(b)["mac_address"])
+		return isSame(settings.Fields(a)["mac_address"], settings.Fields(b)["mac_address"])
 	})
 }
 
 // restarts reports whether the update may restart the guest, which is only the
 // case where the plan says so.
-func restarts(plan, state document) bool {
-	if plan.text("reboot") != rebootAuto || state.text("status") != powerRunning || !state.provisioned() || plan.text("power") == powerStopped {
+func restarts(plan, state settings.Document) bool {
+	if plan.Text("reboot") != rebootAuto || state.Text("status") != powerRunning || !state.Provisioned() || plan.Text("power") == powerStopped {
 		return false
 	}
-	return len(state.list("reboot_required")) > 0 || len(waiting(plan, state)) > 0
+	return len(state.List("reboot_required")) > 0 || len(waiting(plan, state)) > 0
 }
 
 func (d *draft) planRestart(changed bool) {
 	if !restarts(d.plan, d.state) {
 		return
 	}
-	d.plan.setUnknown("reboot_required")
-	why := "waiting: " + strings.Join(d.state.list("reboot_required"), ", ")
+	d.plan.SetUnknown("reboot_required")
+	why := "waiting: " + strings.Join(d.state.List("reboot_required"), ", ")
 	if changed {
 		why = "changing: " + strings.Join(waiting(d.plan, d.state), ", ")
 	}
-	d.diags.AddAttributeWarning(at("reboot"), fmt.Sprintf("VM %d may be restarted", d.state.integer("vmid")),
+	d.diags.AddAttributeWarning(settings.At("reboot"), fmt.Sprintf("VM %d may be restarted", d.state.Integer("vmid")),
 		fmt.Sprintf("The VM runs, and reboot is %q: it is restarted if Proxmox VE cannot apply the change to the running VM (%s).", rebootAuto, why))
 }
 
 // forgetAddresses makes the addresses known after apply, where a guest starts
 // anew.
 func (d *draft) forgetAddresses() {
-	d.plan.values["network"] = mapAddresses(d.plan.values["network"], func(string, attr.Value) (attr.Value, attr.Value) {
-		return textList{}.unknown(), textList{}.unknown()
+	d.plan.Values["network"] = mapAddresses(d.plan.Values["network"], func(string, attr.Value) (attr.Value, attr.Value) {
+		return settings.TextList{}.Unknown(), settings.TextList{}.Unknown()
 	})
-	d.plan.setUnknown("addresses_stale")
+	d.plan.SetUnknown("addresses_stale")
 }
 
 // powers reports whether the update changes the guest's power.
 func (d *draft) powers() bool {
-	power := d.plan.values["power"]
-	enforced := isTrue(d.plan.values["enforce_power"]) && !power.Equal(d.state.values["status"])
-	return isKnown(power) && (d.differs("power") || enforced)
+	power := d.plan.Values["power"]
+	enforced := isTrue(d.plan.Values["enforce_power"]) && !power.Equal(d.state.Values["status"])
+	return settings.IsKnown(power) && (d.differs("power") || enforced)
 }
 
-func refuseDamaged(state document, diags *diag.Diagnostics) {
-	vmid := state.integer("vmid")
-	marker := proxmox.Marker{UID: state.text("uid"), VMID: vmid}
+func refuseDamaged(state settings.Document, diags *diag.Diagnostics) {
+	vmid := state.Integer("vmid")
+	marker := proxmox.Marker{UID: state.Text("uid"), VMID: vmid}
 	diags.AddError(fmt.Sprintf("VM %d has lost its marker and is not changed", vmid),
 		"It is the VM that was made here by its SMBIOS uuid and creation time, but the line that says so is gone from its notes. "+
 			"Set restore_marker = true to have it written again, or put this line back into the notes in Proxmox VE, and apply again:\n\n"+marker.String())

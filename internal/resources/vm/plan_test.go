@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/settings"
 )
 
 // finished is the state of a guest that was made and is stopped.
@@ -56,8 +57,8 @@ func drafted(t *testing.T, config, state o, change func(*draft)) (*draft, diag.D
 func changed(t *testing.T, d *draft) o {
 	t.Helper()
 	result := o{}
-	for name, planned := range d.plan.values {
-		if !planned.Equal(d.state.values[name]) {
+	for name, planned := range d.plan.Values {
+		if !planned.Equal(d.state.Values[name]) {
 			result[name] = plain(t, planned)
 		}
 	}
@@ -186,7 +187,7 @@ func TestDraftChanges(t *testing.T) {
 			if diff := cmp.Diff(any(test.want), named(got, test.want)); diff != "" {
 				t.Error(diff)
 			}
-			if len(got) != len(test.want) && d.state.provisioned() {
+			if len(got) != len(test.want) && d.state.Provisioned() {
 				t.Errorf("changed are %v", slices.Sorted(maps.Keys(got)))
 			}
 			replaced := ""
@@ -230,7 +231,7 @@ func TestDraftRefuses(t *testing.T) {
 		"shrink of a disk not named before": {config: o{"name": "web", "disks": o{"scsi0": o{}, "scsi5": o{"size_gib": 1}}}, want: "scsi5 would shrink"},
 		"a disk in a drive":                 {config: o{"name": "web", "disks": o{"scsi0": o{}, "ide2": o{"size_gib": 1}}}, want: "ide2 is a CD-ROM drive"},
 		"a disk without size":               {config: o{"name": "web", "disks": o{"scsi0": o{}, "scsi1": o{}}}, want: "needs a size"},
-		"another version of the TPM":        {config: o{"name": "web", "tpm": o{"version": "v2.0"}}, change: func(d *draft) { d.state.values["tpm"] = value(t, tpmGroup.typ(), o{"version": "v1.2"}) }, want: "tpm.version cannot be changed"},
+		"another version of the TPM":        {config: o{"name": "web", "tpm": o{"version": "v2.0"}}, change: func(d *draft) { d.state.Values["tpm"] = value(t, tpmGroup.Typ(), o{"version": "v1.2"}) }, want: "tpm.version cannot be changed"},
 		"a burst without its base":          {config: o{"name": "web", "disks": o{"scsi0": o{"limits": o{"iops_read_max": 5}}}}, want: "iops_read_max needs iops_read"},
 		"bounds in all and apart":           {config: o{"name": "web", "disks": o{"scsi0": o{"limits": o{"mbps": 5, "mbps_write": 5}}}}, want: "mbps_write and mbps exclude each other"},
 		"no device":                         {config: o{"name": "web", "usb": o{"usb0": o{"usb3": true}}}, want: "Which device is not said"},
@@ -318,11 +319,11 @@ func TestDraftToleratesUnknown(t *testing.T) {
 		t.Fatal(diags)
 	}
 	for _, name := range []string{"name", "template", "vmid", "node", "tags", "disks"} {
-		if !d.plan.values[name].IsUnknown() {
-			t.Errorf("%s is %s", name, d.plan.values[name])
+		if !d.plan.Values[name].IsUnknown() {
+			t.Errorf("%s is %s", name, d.plan.Values[name])
 		}
 	}
-	if bridge := fields(entries(d.plan.values["network"])["net0"])["bridge"]; !bridge.Equal(types.StringUnknown()) {
+	if bridge := settings.Fields(settings.Entries(d.plan.Values["network"])["net0"])["bridge"]; !bridge.Equal(types.StringUnknown()) {
 		t.Errorf("bridge is %s", bridge)
 	}
 }

@@ -2,10 +2,8 @@ package vm
 
 import (
 	"context"
-	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 
 	"terraform-provider-proxmox/internal/framework"
 	"terraform-provider-proxmox/internal/proxmox"
@@ -13,9 +11,6 @@ import (
 
 // Keys of private state.
 const (
-	// privateApplied holds the paths of what was applied from the
-	// configuration: only that is deleted when it is no longer configured.
-	privateApplied = "applied"
 	// privateTask holds the task that makes the guest, while it may still run.
 	privateTask = "task"
 	// privateImported marks a guest that was imported and not changed since.
@@ -31,39 +26,15 @@ const (
 	privateBirth = "birth"
 )
 
-// applied are the paths of settings and slots that were applied from the
-// configuration.
-type applied map[string]bool
-
-func (a applied) has(at path.Path) bool { return a[at.String()] }
-
 // birth is what PVE gave the guest when it was made and never changes.
 type birth struct {
 	SMBIOSUUID string `json:"smbios_uuid,omitempty"`
 	CTime      int64  `json:"ctime,omitempty"`
 }
 
-func loadApplied(ctx context.Context, from framework.PrivateReader, diags *diag.Diagnostics) applied {
-	paths, _ := framework.GetPrivate[[]string](ctx, from, privateApplied, diags)
-	set := make(applied, len(paths))
-	for _, each := range paths {
-		set[each] = true
-	}
-	return set
-}
-
 func loadKnown(ctx context.Context, from framework.PrivateReader, diags *diag.Diagnostics) []string {
 	slots, _ := framework.GetPrivate[[]string](ctx, from, privateDisks, diags)
 	return slots
-}
-
-func (a applied) save(ctx context.Context, to framework.PrivateWriter, diags *diag.Diagnostics) {
-	paths := make([]string, 0, len(a))
-	for each := range a {
-		paths = append(paths, each)
-	}
-	slices.Sort(paths)
-	framework.SetPrivate(ctx, to, privateApplied, paths, diags)
 }
 
 // loadTask is the task that makes the guest; zero when none is known.

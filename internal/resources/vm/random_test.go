@@ -14,6 +14,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 
+	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
@@ -87,39 +88,39 @@ func (r *Random) Config(before o) o {
 
 func (r *Random) likely() bool { return r.Float64() < chance }
 
-func (r *Random) object(g *group, at string, before o) o {
+func (r *Random) object(g *settings.Group, at string, before o) o {
 	made := o{}
-	for i := range g.settings {
-		s := &g.settings[i]
-		if s.source == structural && madeUp(at) {
+	for i := range g.Settings {
+		s := &g.Settings[i]
+		if s.Source == settings.Structural && madeUp(at) {
 			if r.likely() {
-				made[s.name] = r.value(s.form, at+s.name)
+				made[s.Name] = r.value(s.Form, at+s.Name)
 			}
 			continue
 		}
-		if s.source != configured && s.source != required || s.root != nil && samples[at+s.name] == nil || s.since > r.Major || slices.Contains(handmade, at+s.name) {
+		if s.Source != settings.Configured && s.Source != settings.Required || s.Root != nil && samples[at+s.Name] == nil || s.Since > r.Major || slices.Contains(handmade, at+s.Name) {
 			continue
 		}
-		if s.source == required || r.likely() {
-			made[s.name] = r.value(s.form, at+s.name)
+		if s.Source == settings.Required || r.likely() {
+			made[s.Name] = r.value(s.Form, at+s.Name)
 		}
 	}
-	for _, sub := range g.groups {
-		if sub == disksGroup || sub == networkGroup || slices.Contains(handmade, at+sub.name) || !r.likely() {
+	for _, sub := range g.Groups {
+		if sub == disksGroup || sub == networkGroup || slices.Contains(handmade, at+sub.Name) || !r.likely() {
 			continue
 		}
-		held, _ := before[sub.name].(o)
-		if sub.slots == nil {
-			made[sub.name] = r.object(sub, at+sub.name+".", held)
+		held, _ := before[sub.Name].(o)
+		if sub.Slots == nil {
+			made[sub.Name] = r.object(sub, at+sub.Name+".", held)
 			continue
 		}
 		slots := o{}
-		for _, slot := range slotsOf[sub.name] {
+		for _, slot := range slotsOf[sub.Name] {
 			if r.IntN(2) == 0 {
-				slots[slot] = r.object(sub, at+sub.name+".", nil)
+				slots[slot] = r.object(sub, at+sub.Name+".", nil)
 			}
 		}
-		made[sub.name] = slots
+		made[sub.Name] = slots
 	}
 	return made
 }
@@ -128,28 +129,28 @@ func (r *Random) object(g *group, at string, before o) o {
 // disks are made by hand.
 func madeUp(at string) bool { return at == "efi_disk." || at == "tpm." }
 
-func (r *Random) value(f form, at string) any {
+func (r *Random) value(f settings.Form, at string) any {
 	if all := samples[at]; all != nil {
 		return all[r.IntN(len(all))]
 	}
 	switch f := f.(type) {
-	case boolean:
+	case settings.Boolean:
 		return r.IntN(2) == 0
-	case integer:
-		most := f.most
+	case settings.Integer:
+		most := f.Most
 		if most == 0 {
-			most = f.least + 4
+			most = f.Least + 4
 		}
-		return []int64{f.least, most, f.least + r.Int64N(most-f.least+1)}[r.IntN(3)]
-	case number:
-		return []float64{f.least, f.least + 1.5, f.least + float64(r.IntN(100))}[r.IntN(3)]
-	case text:
-		if f.words != nil {
-			return f.words[r.IntN(len(f.words))]
+		return []int64{f.Least, most, f.Least + r.Int64N(most-f.Least+1)}[r.IntN(3)]
+	case settings.Number:
+		return []float64{f.Least, f.Least + 1.5, f.Least + float64(r.IntN(100))}[r.IntN(3)]
+	case settings.Text:
+		if f.Words != nil {
+			return f.Words[r.IntN(len(f.Words))]
 		}
-	case textSet:
-		if f.words != nil {
-			words := slices.Clone(f.words)
+	case settings.TextSet:
+		if f.Words != nil {
+			words := slices.Clone(f.Words)
 			r.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
 			return words[:r.IntN(len(words))]
 		}
@@ -188,9 +189,9 @@ func (r *Random) disks(before o) o {
 			bound(limits)
 		}
 		bus := strings.TrimRight(slot, "0123456789")
-		for i := range disksGroup.settings {
-			if s := &disksGroup.settings[i]; s.buses != nil && !slices.Contains(s.buses, bus) {
-				delete(disk, s.name)
+		for i := range disksGroup.Settings {
+			if s := &disksGroup.Settings[i]; s.Buses != nil && !slices.Contains(s.Buses, bus) {
+				delete(disk, s.Name)
 			}
 		}
 		disks[slot] = disk
@@ -290,15 +291,15 @@ func Differences(t *testing.T, config, before o, real map[string]string) []strin
 	t.Helper()
 	real = maps.Clone(real)
 	real["description"] = proxmox.SplitDescription(real["description"])
-	r := &reader{values: real, purpose: importing}
-	read := maps.Clone(fields(r.object(table, "", nil)))
-	read[cdromGroup.name] = r.slotsOf(cdromGroup, nil) // An import leaves them out.
-	must(t, r.err())
-	found := table.object(read)
-	given := value(t, table.typ(), config)
+	r := &settings.Reader{Values: real, Purpose: settings.Importing}
+	read := maps.Clone(settings.Fields(r.Object(table, "", nil)))
+	read[cdromGroup.Name] = r.SlotsOf(cdromGroup, nil) // An import leaves them out.
+	must(t, r.Err())
+	found := table.Object(read)
+	given := value(t, table.Typ(), config)
 	var differences []string
-	table.eachIn(path.Empty(), given, given, found, func(s *setting, at path.Path, want, got attr.Value) {
-		if s.source == local || same(s, want, got) {
+	table.EachIn(path.Empty(), given, given, found, func(s *settings.Setting, at path.Path, want, got attr.Value) {
+		if s.Source == settings.Local || same(s, want, got) {
 			return
 		}
 		differences = append(differences, fmt.Sprintf("%s is %v, configured is %s", at, got, want))
@@ -307,10 +308,10 @@ func Differences(t *testing.T, config, before o, real map[string]string) []strin
 		return differences
 	}
 	configuredNow := map[string]bool{}
-	table.eachIn(path.Empty(), given, given, given, func(_ *setting, at path.Path, _, _ attr.Value) { configuredNow[at.String()] = true })
-	prior := value(t, table.typ(), before)
-	table.eachIn(path.Empty(), prior, prior, found, func(s *setting, at path.Path, _, got attr.Value) {
-		if s.source != configured || s.kept || configuredNow[at.String()] || isNull(got) || got.Equal(s.none()) || textOf(got) == methodStatic {
+	table.EachIn(path.Empty(), given, given, given, func(_ *settings.Setting, at path.Path, _, _ attr.Value) { configuredNow[at.String()] = true })
+	prior := value(t, table.Typ(), before)
+	table.EachIn(path.Empty(), prior, prior, found, func(s *settings.Setting, at path.Path, _, got attr.Value) {
+		if s.Source != settings.Configured || s.Kept || configuredNow[at.String()] || settings.IsNull(got) || got.Equal(s.None()) || settings.TextOf(got) == settings.MethodStatic {
 			return // An address implies that it is static.
 		}
 		differences = append(differences, fmt.Sprintf("%s is still %s, and no longer configured", at, got))
@@ -318,23 +319,23 @@ func Differences(t *testing.T, config, before o, real map[string]string) []strin
 	return append(differences, leftSlots(config, before, real)...)
 }
 
-func same(s *setting, want, got attr.Value) bool {
-	if isNull(got) {
-		return s.form.print(want) == ""
+func same(s *settings.Setting, want, got attr.Value) bool {
+	if settings.IsNull(got) {
+		return s.Form.Print(want) == ""
 	}
-	return s.form.same(want, got)
+	return s.Form.Same(want, got)
 }
 
 // leftSlots are devices that are no longer configured and still there.
 func leftSlots(config, before o, real map[string]string) []string {
 	var left []string
-	for _, g := range table.groups {
-		now, _ := config[g.name].(o)
-		then, _ := before[g.name].(o)
-		if g.device != "" && then != nil && now == nil && real[g.device] != "" {
-			left = append(left, g.device+" is still there")
+	for _, g := range table.Groups {
+		now, _ := config[g.Name].(o)
+		then, _ := before[g.Name].(o)
+		if g.Device != "" && then != nil && now == nil && real[g.Device] != "" {
+			left = append(left, g.Device+" is still there")
 		}
-		if g.slots == nil {
+		if g.Slots == nil {
 			continue
 		}
 		for _, slot := range slices.Sorted(maps.Keys(then)) {
@@ -366,17 +367,17 @@ func TestRandomKnowsEverySetting(t *testing.T) {
 	for range 3000 {
 		note("", r.Config(nil))
 	}
-	var visit func(g *group, at string)
-	visit = func(g *group, at string) {
-		for i := range g.settings {
-			s := &g.settings[i]
-			tried := s.source == configured || s.source == required || s.source == structural
-			if tried && (s.root == nil || samples[at+s.name] != nil) && !seen[at+s.name] {
-				t.Errorf("%s%s is never configured", at, s.name)
+	var visit func(g *settings.Group, at string)
+	visit = func(g *settings.Group, at string) {
+		for i := range g.Settings {
+			s := &g.Settings[i]
+			tried := s.Source == settings.Configured || s.Source == settings.Required || s.Source == settings.Structural
+			if tried && (s.Root == nil || samples[at+s.Name] != nil) && !seen[at+s.Name] {
+				t.Errorf("%s%s is never configured", at, s.Name)
 			}
 		}
-		for _, sub := range g.groups {
-			visit(sub, at+sub.name+".")
+		for _, sub := range g.Groups {
+			visit(sub, at+sub.Name+".")
 		}
 	}
 	visit(table, "")

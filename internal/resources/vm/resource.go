@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
@@ -35,12 +36,12 @@ func (r *Resource) Metadata(_ context.Context, req resource.MetadataRequest, res
 // Read refreshes the state. What is gone leaves the state; what cannot be read
 // right now stays in it.
 func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
-	state := load(ctx, req.State, &resp.Diagnostics)
+	state := settings.Load(ctx, req.State, &resp.Diagnostics)
 	client := r.Client(&resp.Diagnostics)
 	if client == nil {
 		return
 	}
-	timeout, problems := state.timeouts().Read(ctx, r.Data.Timeouts.Read)
+	timeout, problems := state.Timeouts().Read(ctx, r.Data.Timeouts.Read)
 	resp.Diagnostics.Append(problems...)
 	if resp.Diagnostics.HasError() {
 		return
@@ -65,15 +66,15 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 		return
 	}
 	j := &job{
-		config: load(ctx, req.Config, &resp.Diagnostics), plan: load(ctx, req.Plan, &resp.Diagnostics),
+		config: settings.Load(ctx, req.Config, &resp.Diagnostics), plan: settings.Load(ctx, req.Plan, &resp.Diagnostics),
 		client: client, defaults: r.defaults(), diags: &resp.Diagnostics, first: true,
 	}
-	timeout, problems := j.plan.timeouts().Create(ctx, r.Data.Timeouts.Create)
+	timeout, problems := j.plan.Timeouts().Create(ctx, r.Data.Timeouts.Create)
 	resp.Diagnostics.Append(problems...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	provisioned := j.within(ctx, timeout, fmt.Sprintf("create VM %q", j.plan.text("name")), j.create)
+	provisioned := j.within(ctx, timeout, fmt.Sprintf("create VM %q", j.plan.Text("name")), j.create)
 	if j.guest.VMID == 0 {
 		return
 	}
@@ -88,19 +89,19 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 		return
 	}
 	j := &job{
-		config: load(ctx, req.Config, &resp.Diagnostics), plan: load(ctx, req.Plan, &resp.Diagnostics),
-		state: load(ctx, req.State, &resp.Diagnostics), applied: loadApplied(ctx, req.Private, &resp.Diagnostics),
+		config: settings.Load(ctx, req.Config, &resp.Diagnostics), plan: settings.Load(ctx, req.Plan, &resp.Diagnostics),
+		state: settings.Load(ctx, req.State, &resp.Diagnostics), applied: settings.LoadApplied(ctx, req.Private, &resp.Diagnostics),
 		known:  loadKnown(ctx, req.Private, &resp.Diagnostics),
 		client: client, defaults: r.defaults(), diags: &resp.Diagnostics,
 		seed: seedWork{note: loadSeedNote(ctx, req.Private, &resp.Diagnostics)},
 	}
-	timeout, problems := j.plan.timeouts().Update(ctx, r.Data.Timeouts.Update)
+	timeout, problems := j.plan.Timeouts().Update(ctx, r.Data.Timeouts.Update)
 	resp.Diagnostics.Append(problems...)
 	if resp.Diagnostics.HasError() {
 		return
 	}
 	j.guest = guestOf(ctx, j.state, req.Private, j.diags)
-	j.first = !j.state.provisioned()
+	j.first = !j.state.Provisioned()
 	work := j.change
 	if j.first {
 		j.task = loadTask(ctx, req.Private, j.diags)
@@ -119,12 +120,12 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 
 // Delete destroys the guest. One that is gone is a success.
 func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
-	state := load(ctx, req.State, &resp.Diagnostics)
+	state := settings.Load(ctx, req.State, &resp.Diagnostics)
 	client := r.Client(&resp.Diagnostics)
 	if client == nil {
 		return
 	}
-	timeout, problems := state.timeouts().Delete(ctx, r.Data.Timeouts.Delete)
+	timeout, problems := state.Timeouts().Delete(ctx, r.Data.Timeouts.Delete)
 	resp.Diagnostics.Append(problems...)
 	if resp.Diagnostics.HasError() {
 		return
@@ -147,33 +148,33 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 }
 
 // destroyRules are those for the guest of a state.
-func destroyRulesOf(ctx context.Context, state document, private framework.PrivateReader, diags *diag.Diagnostics) destroyRules {
+func destroyRulesOf(ctx context.Context, state settings.Document, private framework.PrivateReader, diags *diag.Diagnostics) destroyRules {
 	return destroyRules{state: state, known: loadKnown(ctx, private, diags)}
 }
 
 // guestOf is what state knows of the guest.
-func guestOf(ctx context.Context, state document, private framework.PrivateReader, diags *diag.Diagnostics) proxmox.Guest {
+func guestOf(ctx context.Context, state settings.Document, private framework.PrivateReader, diags *diag.Diagnostics) proxmox.Guest {
 	born, _ := framework.GetPrivate[birth](ctx, private, privateBirth, diags)
-	uid := state.text("uid")
+	uid := state.Text("uid")
 	if uid == "" {
 		uid, _ = framework.GetPrivate[string](ctx, private, privateAdopting, diags)
 	}
 	return proxmox.Guest{
-		Kind: proxmox.KindVM, VMID: state.integer("vmid"), Node: state.text("node"), UID: uid,
+		Kind: proxmox.KindVM, VMID: state.Integer("vmid"), Node: state.Text("node"), UID: uid,
 		SMBIOSUUID: born.SMBIOSUUID, CTime: born.CTime,
 	}
 }
 
 // describe names the guest for a human.
-func describe(state document) string {
-	return fmt.Sprintf("VM %d %q", state.integer("vmid"), state.text("name"))
+func describe(state settings.Document) string {
+	return fmt.Sprintf("VM %d %q", state.Integer("vmid"), state.Text("name"))
 }
 
 // stopping is how the guest is to be stopped.
-func stopping(d document) (timeout time.Duration, force bool) {
-	attributes := fields(d.values["stop"])
+func stopping(d settings.Document) (timeout time.Duration, force bool) {
+	attributes := settings.Fields(d.Values["stop"])
 	// The validator has read it before; an import's default is fine too.
-	timeout, err := time.ParseDuration(textOf(attributes["shutdown_timeout"]))
+	timeout, err := time.ParseDuration(settings.TextOf(attributes["shutdown_timeout"]))
 	if err != nil {
 		timeout = time.Minute
 	}

@@ -18,17 +18,17 @@ import (
 )
 
 // effectiveGroup is cloud_init as PVE has it, configured or not.
-var effectiveGroup = cloudInitGroup.effective("cloud_init_effective",
+var effectiveGroup = cloudInitGroup.Effective("cloud_init_effective",
 	"What cloud-init is given, whether it is configured here or inherited from the template; never the password.")
 
 // Schema describes the resource: the settings of the table, and what is no
 // setting of the guest's.
 func (r *Resource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
-	attributes := table.attributes()
+	attributes := table.Attributes()
 	maps.Copy(attributes, placeAttributes())
 	maps.Copy(attributes, reportedAttributes())
 	attributes["seed"] = seedAttribute()
-	attributes[effectiveGroup.name] = effectiveGroup.computedAttribute()
+	attributes[effectiveGroup.Name] = effectiveGroup.ComputedAttribute()
 	attributes["timeouts"] = timeouts.Attributes(ctx, timeouts.Opts{Create: true, Read: true, Update: true, Delete: true})
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "A virtual machine, cloned in full from a template, grown, configured, seeded with cloud-init and started. " +
@@ -38,7 +38,7 @@ func (r *Resource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *r
 			"can a kill leave a finished guest in no state; the next apply warns of that one by name.",
 		// Raised, with an upgrader, when the state of an earlier release could not
 		// be read any more.
-		Version: 0,
+		Version:    0,
 		Attributes: attributes,
 	}
 }

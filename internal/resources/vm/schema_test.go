@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+
+	"terraform-provider-proxmox/internal/framework/settings"
 )
 
 // resourceSchema is the schema, validated as Terraform would.
@@ -35,22 +37,22 @@ func TestSchema(t *testing.T) {
 
 func TestTableHasAPlaceForEverything(t *testing.T) {
 	t.Parallel()
-	var visit func(g *group)
-	visit = func(g *group) {
-		for i := range g.settings {
-			s := &g.settings[i]
-			needsPlace := s.source != local && s.source != reported && s.source != secret
-			if needsPlace && s.place == nil {
-				t.Errorf("%s.%s has no place", g.name, s.name)
+	var visit func(g *settings.Group)
+	visit = func(g *settings.Group) {
+		for i := range g.Settings {
+			s := &g.Settings[i]
+			needsPlace := s.Source != settings.Local && s.Source != settings.Reported && s.Source != settings.Secret
+			if needsPlace && s.Place == nil {
+				t.Errorf("%s.%s has no place", g.Name, s.Name)
 			}
-			if s.doc == "" {
-				t.Errorf("%s.%s has no description", g.name, s.name)
+			if s.Doc == "" {
+				t.Errorf("%s.%s has no description", g.Name, s.Name)
 			}
-			if s.absent != nil && !s.absent.Type(t.Context()).Equal(s.form.typ()) {
-				t.Errorf("%s.%s: absent is a %T", g.name, s.name, s.absent)
+			if s.Absent != nil && !s.Absent.Type(t.Context()).Equal(s.Form.Typ()) {
+				t.Errorf("%s.%s: absent is a %T", g.Name, s.Name, s.Absent)
 			}
 		}
-		for _, sub := range g.groups {
+		for _, sub := range g.Groups {
 			visit(sub)
 		}
 	}

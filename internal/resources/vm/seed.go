@@ -15,6 +15,7 @@ import (
 
 	"terraform-provider-proxmox/internal/framework"
 	"terraform-provider-proxmox/internal/framework/seeds"
+	"terraform-provider-proxmox/internal/framework/settings"
 )
 
 // privateSeed holds what the state does not say of the guest's seed.
@@ -75,14 +76,14 @@ func seedOf(ctx context.Context, value attr.Value, diags *diag.Diagnostics) (see
 }
 
 // seedType is the types of the attribute's own attributes.
-func (d document) seedType() map[string]attr.Type {
-	typ, _ := d.types["seed"].(types.ObjectType)
+func seedType(d settings.Document) map[string]attr.Type {
+	typ, _ := d.Types["seed"].(types.ObjectType)
 	return typ.AttrTypes
 }
 
 // seedValue writes the attribute.
-func (d document) seedValue(ctx context.Context, m seedModel, diags *diag.Diagnostics) attr.Value {
-	value, problems := types.ObjectValueFrom(ctx, d.seedType(), m)
+func seedValue(ctx context.Context, d settings.Document, m seedModel, diags *diag.Diagnostics) attr.Value {
+	value, problems := types.ObjectValueFrom(ctx, seedType(d), m)
 	diags.Append(problems...)
 	return value
 }
@@ -90,8 +91,8 @@ func (d document) seedValue(ctx context.Context, m seedModel, diags *diag.Diagno
 // macsOf are the addresses by slot that an attribute of texts holds.
 func macsOf(value attr.Value) map[string]string {
 	macs := map[string]string{}
-	for slot, mac := range maps.All(entries(value)) {
-		macs[slot] = textOf(mac)
+	for slot, mac := range maps.All(settings.Entries(value)) {
+		macs[slot] = settings.TextOf(mac)
 	}
 	return macs
 }

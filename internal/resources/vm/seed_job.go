@@ -10,6 +10,7 @@ import (
 
 	"terraform-provider-proxmox/internal/framework"
 	"terraform-provider-proxmox/internal/framework/seeds"
+	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
@@ -29,14 +30,14 @@ type seedWork struct {
 // placeSeed uploads the image that is planned, before the guest's configuration
 // names it.
 func (j *job) placeSeed(ctx context.Context, config *proxmox.GuestConfig) error {
-	held, _ := seedOf(ctx, j.state.values["seed"], j.diags)
+	held, _ := seedOf(ctx, j.state.Values["seed"], j.diags)
 	j.seed.heldSlot = held.Slot.ValueString()
-	wanted, ok := seedOf(ctx, j.plan.values["seed"], j.diags)
+	wanted, ok := seedOf(ctx, j.plan.Values["seed"], j.diags)
 	if !ok {
 		j.abandonSeed(ctx)
 		return nil
 	}
-	given, _ := seedOf(ctx, j.config.values["seed"], j.diags)
+	given, _ := seedOf(ctx, j.config.Values["seed"], j.diags)
 	j.seed.wanted = &wanted
 	j.seed.note.Given = !given.InstanceID.IsNull()
 	if wanted.Slot.IsUnknown() {
@@ -45,7 +46,7 @@ func (j *job) placeSeed(ctx context.Context, config *proxmox.GuestConfig) error 
 	if !wanted.VolumeID.IsUnknown() {
 		return nil
 	}
-	made, id, err := given.Image(seeds.Context{Scope: j.guest.UID, HostName: j.plan.text("name"), MACs: j.seedMACs(config, given)})
+	made, id, err := given.Image(seeds.Context{Scope: j.guest.UID, HostName: j.plan.Text("name"), MACs: j.seedMACs(config, given)})
 	if err != nil {
 		return fmt.Errorf("make the seed: %w", err)
 	}
@@ -72,7 +73,7 @@ func (j *job) abandonSeed(ctx context.Context) {
 
 // heldSeed is the image in state.
 func (j *job) heldSeed(ctx context.Context) (seedImage, bool) {
-	held, ok := seedOf(ctx, j.state.values["seed"], j.diags)
+	held, ok := seedOf(ctx, j.state.Values["seed"], j.diags)
 	node := j.seed.note.Node
 	if node == "" {
 		node = j.guest.Node
@@ -103,8 +104,8 @@ func (j *job) seedSlot(config *proxmox.GuestConfig) string {
 		}
 	}
 	for _, slot := range cloudInitSlots {
-		_, configured := entries(j.config.values["cdrom"])[slot]
-		_, isDisk := entries(j.config.values["disks"])[slot]
+		_, configured := settings.Entries(j.config.Values["cdrom"])[slot]
+		_, isDisk := settings.Entries(j.config.Values["disks"])[slot]
 		if drive, exists := drives[slot]; !configured && !isDisk && (config.Wanted(slot) == "" || exists && drive.Volume == noMedium) {
 			return slot
 		}
@@ -120,9 +121,9 @@ func (j *job) seedMACs(config *proxmox.GuestConfig, given seedModel) map[string]
 			macs[slot] = *nic.MAC
 		}
 	}
-	for slot, device := range entries(j.plan.values["network"]) {
-		if mac := fields(device)["mac_address"]; isKnown(mac) {
-			macs[slot] = textOf(mac)
+	for slot, device := range settings.Entries(j.plan.Values["network"]) {
+		if mac := settings.Fields(device)["mac_address"]; settings.IsKnown(mac) {
+			macs[slot] = settings.TextOf(mac)
 		}
 		if _, spoken := given.Interfaces.Elements()[slot]; spoken && macs[slot] == "" {
 			macs[slot] = newMAC()
@@ -157,7 +158,7 @@ func (j *job) attachSeed(real, now map[string]string) {
 }
 
 func mediumIn(drive string) string {
-	volume, _ := medium{}.get(drive)
+	volume, _ := medium{}.Get(drive)
 	return volume
 }
 
@@ -192,13 +193,13 @@ func (j *job) keepSeed() {
 
 // saveSeed writes the seed into a state. Without an image nothing is known of
 // one.
-func (j *job) saveSeed(ctx context.Context, state document) {
+func (j *job) saveSeed(ctx context.Context, state settings.Document) {
 	j.keepSeed()
 	if j.seed.wanted != nil {
-		state.values["seed"] = state.seedValue(ctx, *j.seed.wanted, j.diags)
+		state.Values["seed"] = seedValue(ctx, state, *j.seed.wanted, j.diags)
 		return
 	}
-	planned, ok := seedOf(ctx, state.values["seed"], j.diags)
+	planned, ok := seedOf(ctx, state.Values["seed"], j.diags)
 	if !ok {
 		return
 	}
@@ -208,5 +209,5 @@ func (j *job) saveSeed(ctx context.Context, state document) {
 			*each = types.StringNull()
 		}
 	}
-	state.values["seed"] = state.seedValue(ctx, planned, j.diags)
+	state.Values["seed"] = seedValue(ctx, state, planned, j.diags)
 }

@@ -7,32 +7,33 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"terraform-provider-proxmox/internal/framework/seeds"
+	"terraform-provider-proxmox/internal/framework/settings"
 )
 
 // planSeed plans the guest's seed.
 func (d *draft) planSeed(ctx context.Context) {
-	config := d.config.values["seed"]
-	if isNull(config) || config.IsUnknown() {
-		d.plan.values["seed"] = config
+	config := d.config.Values["seed"]
+	if settings.IsNull(config) || config.IsUnknown() {
+		d.plan.Values["seed"] = config
 	} else {
 		d.planGivenSeed(ctx)
 	}
 	if d.creates() || !d.differs("seed") {
 		return
 	}
-	d.plan.setUnknown("devices", "reboot_required")
+	d.plan.SetUnknown("devices", "reboot_required")
 }
 
 func (d *draft) planGivenSeed(ctx context.Context) {
-	given, _ := seedOf(ctx, d.config.values["seed"], d.diags)
-	held, _ := seedOf(ctx, d.state.values["seed"], d.diags)
+	given, _ := seedOf(ctx, d.config.Values["seed"], d.diags)
+	held, _ := seedOf(ctx, d.state.Values["seed"], d.diags)
 	c := d.seedContext(given)
 	planned, err := seeds.Draft{
 		Config: given.Model, State: held.Model, There: held.VolumeID.ValueString() != "", Moved: !given.Storage.Equal(held.Storage),
 		WasGiven: d.seed.Given, Context: c, SameContext: c != nil && given.UsesSecrets() && !d.differs("name") && !d.macsChange(),
 	}.Plan(ctx)
 	if err != nil {
-		d.diags.AddAttributeError(at("seed"), "The seed cannot be made", err.Error())
+		d.diags.AddAttributeError(settings.At("seed"), "The seed cannot be made", err.Error())
 		return
 	}
 	slot := given.Slot
@@ -43,38 +44,38 @@ func (d *draft) planGivenSeed(ctx context.Context) {
 	default:
 		slot = types.StringUnknown()
 	}
-	d.plan.values["seed"] = d.plan.seedValue(ctx, seedModel{Model: planned, Slot: slot}, d.diags)
+	d.plan.Values["seed"] = seedValue(ctx, d.plan, seedModel{Model: planned, Slot: slot}, d.diags)
 }
 
 // seedContext is what the seed depends on beside its own attributes; nil while
 // it is not known.
 func (d *draft) seedContext(given seedModel) *seeds.Context {
-	name, macs := d.plan.values["name"], d.state.values["mac_addresses"]
-	if d.creates() || !isKnown(name) || !given.Interfaces.IsNull() && (d.macsChange() || !isKnown(macs)) {
+	name, macs := d.plan.Values["name"], d.state.Values["mac_addresses"]
+	if d.creates() || !settings.IsKnown(name) || !given.Interfaces.IsNull() && (d.macsChange() || !settings.IsKnown(macs)) {
 		return nil
 	}
-	return &seeds.Context{Scope: d.state.text("uid"), HostName: textOf(name), MACs: macsOf(macs)}
+	return &seeds.Context{Scope: d.state.Text("uid"), HostName: settings.TextOf(name), MACs: macsOf(macs)}
 }
 
 // checkSeed checks where the seed's image is to go, and which interfaces it
 // speaks of.
 func (c *checker) checkSeed(ctx context.Context) {
 	d := c.draft
-	given, ok := seedOf(ctx, d.config.values["seed"], d.diags)
-	planned := fields(d.plan.values["seed"])
+	given, ok := seedOf(ctx, d.config.Values["seed"], d.diags)
+	planned := settings.Fields(d.plan.Values["seed"])
 	if !ok || planned["volume_id"] == nil || !planned["volume_id"].IsUnknown() {
 		return
 	}
 	if storage := given.Storage; !storage.IsUnknown() {
-		seeds.CheckStorage(ctx, c.client, c.node, storage.ValueString(), at("seed").AtName("storage"), d.diags)
+		seeds.CheckStorage(ctx, c.client, c.node, storage.ValueString(), settings.At("seed").AtName("storage"), d.diags)
 	}
-	if d.creates() || !isKnown(d.plan.values["network"]) {
+	if d.creates() || !settings.IsKnown(d.plan.Values["network"]) {
 		return
 	}
-	devices, macs := entries(d.plan.values["network"]), macsOf(d.state.values["mac_addresses"])
+	devices, macs := settings.Entries(d.plan.Values["network"]), macsOf(d.state.Values["mac_addresses"])
 	for slot := range given.Interfaces.Elements() {
 		if _, configured := devices[slot]; !configured && macs[slot] == "" {
-			d.diags.AddAttributeError(at("seed").AtName("interfaces").AtMapKey(slot), "The VM has no network device "+slot,
+			d.diags.AddAttributeError(settings.At("seed").AtName("interfaces").AtMapKey(slot), "The VM has no network device "+slot,
 				fmt.Sprintf("Configure network.%s, or take it out of the seed.", slot))
 		}
 	}

@@ -11,14 +11,15 @@ import (
 
 	"terraform-provider-proxmox/internal/framework"
 	"terraform-provider-proxmox/internal/framework/seeds"
+	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
 // readSeed looks whether the seed is in its drive and on the guest's node. One
 // that is not is made again by the next apply.
-func (f refresh) readSeed(ctx context.Context, state document, importing bool, private privateState, diags *diag.Diagnostics) {
+func (f refresh) readSeed(ctx context.Context, state settings.Document, importing bool, private privateState, diags *diag.Diagnostics) {
 	values := wanted(f.look.Config)
-	held, ok := seedOf(ctx, state.values["seed"], diags)
+	held, ok := seedOf(ctx, state.Values["seed"], diags)
 	if !ok && importing {
 		f.findSeed(ctx, state, values, diags)
 		return
@@ -52,15 +53,15 @@ func (f refresh) readSeed(ctx context.Context, state document, importing bool, p
 	}
 	diags.AddWarning(problem, "The next apply puts it back.")
 	held.Lose()
-	state.values["seed"] = state.seedValue(ctx, held, diags)
+	state.Values["seed"] = seedValue(ctx, state, held, diags)
 }
 
 // checkDrives warns of configured images that are not on the guest's node: it
 // would not start.
-func (f refresh) checkDrives(ctx context.Context, state document, diags *diag.Diagnostics) {
-	drives := entries(state.values["cdrom"])
+func (f refresh) checkDrives(ctx context.Context, state settings.Document, diags *diag.Diagnostics) {
+	drives := settings.Entries(state.Values["cdrom"])
 	for _, slot := range slices.Sorted(maps.Keys(drives)) {
-		volid := textOf(fields(drives[slot])["volume_id"])
+		volid := settings.TextOf(settings.Fields(drives[slot])["volume_id"])
 		if volid == "" || volid == noMedium {
 			continue
 		}
@@ -68,7 +69,7 @@ func (f refresh) checkDrives(ctx context.Context, state document, diags *diag.Di
 		if err != nil || size != 0 {
 			continue // What cannot be told is no reason to warn.
 		}
-		diags.AddAttributeWarning(at("cdrom").AtMapKey(slot), fmt.Sprintf("%s is not on node %s", volid, f.look.Node),
+		diags.AddAttributeWarning(settings.At("cdrom").AtMapKey(slot), fmt.Sprintf("%s is not on node %s", volid, f.look.Node),
 			describe(state)+" names it and cannot start there. It was deleted, or the VM moved away from it: "+
 				"an image on a storage that is not shared has to be on the VM's own node.")
 	}
@@ -82,8 +83,8 @@ type privateState interface {
 
 // findSeed finds the seed of an imported guest. What is in it cannot be read,
 // but its name tells: an unchanged configuration uploads nothing.
-func (f refresh) findSeed(ctx context.Context, state document, values map[string]string, diags *diag.Diagnostics) {
-	for _, slot := range cdromSlots.found(values) {
+func (f refresh) findSeed(ctx context.Context, state settings.Document, values map[string]string, diags *diag.Diagnostics) {
+	for _, slot := range cdromSlots.Found(values) {
 		name, ok := seeds.ParseName(mediumIn(values[slot]))
 		if !ok || name.UID != f.guest.UID {
 			continue
@@ -92,19 +93,19 @@ func (f refresh) findSeed(ctx context.Context, state document, values map[string
 		if err != nil || size == 0 {
 			continue
 		}
-		found := seedModel{Model: seeds.NullModel(state.seedType()), Slot: types.StringValue(slot)}
+		found := seedModel{Model: seeds.NullModel(seedType(state)), Slot: types.StringValue(slot)}
 		found.Storage = types.StringValue(name.Storage)
 		found.Settle(name, "", size)
-		state.values["seed"] = state.seedValue(ctx, found, diags)
+		state.Values["seed"] = seedValue(ctx, state, found, diags)
 		return
 	}
 }
 
 // deleteSeeds deletes the images of a guest that is gone. What is gone already
 // is a success.
-func deleteSeeds(ctx context.Context, client *proxmox.Client, state document, note seedNote, diags *diag.Diagnostics) {
+func deleteSeeds(ctx context.Context, client *proxmox.Client, state settings.Document, note seedNote, diags *diag.Diagnostics) {
 	j := &job{client: client, state: state, diags: diags, seed: seedWork{note: note}}
-	j.guest.Node = state.text("node")
+	j.guest.Node = state.Text("node")
 	j.abandonSeed(ctx)
 	for _, each := range j.seed.note.Outdated {
 		framework.AddError(diags, "delete the seed "+each.VolID+" of "+describe(state), client.Storage.Delete(ctx, each.Node, each.VolID))
@@ -114,7 +115,7 @@ func deleteSeeds(ctx context.Context, client *proxmox.Client, state document, no
 // warnOfSeed names the image that a guest leaves behind which is gone without
 // this provider: with the state nobody knows of it any more.
 func (f refresh) warnOfSeed(ctx context.Context, private framework.PrivateReader, diags *diag.Diagnostics) {
-	held, ok := seedOf(ctx, f.state.values["seed"], diags)
+	held, ok := seedOf(ctx, f.state.Values["seed"], diags)
 	if !ok || held.VolumeID.ValueString() == "" {
 		return
 	}

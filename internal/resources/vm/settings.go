@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
@@ -38,161 +39,161 @@ const (
 
 // table holds every setting of a VM. What is not in it is in schema.go: what
 // identifies a guest, what is given once when it is made, and its power.
-var table = &group{
-	settings: []setting{
+var table = &settings.Group{
+	Settings: []settings.Setting{
 		{
-			name: "name", source: required, key: "name", place: whole{}, live: atOnce,
-			form: text{validators: []validator.String{framework.DNSName()}},
-			doc:  "The VM's name, DNS labels. It identifies nothing: two guests may have the same.",
+			Name: "name", Source: settings.Required, Key: "name", Place: settings.Whole{}, Live: settings.AtOnce,
+			Form: settings.Text{Validators: []validator.String{framework.DNSName()}},
+			Doc:  "The VM's name, DNS labels. It identifies nothing: two guests may have the same.",
 		},
 		{
-			name: "description", key: "description", place: whole{}, live: atOnce,
-			form: text{fold: withoutTrailingBlanks},
-			doc: "The VM's notes, in Markdown, without the line that marks the guest as this provider's " +
+			Name: "description", Key: "description", Place: settings.Whole{}, Live: settings.AtOnce,
+			Form: settings.Text{Fold: withoutTrailingBlanks},
+			Doc: "The VM's notes, in Markdown, without the line that marks the guest as this provider's " +
 				"(`terraform-proxmox-uid=…`), which counts towards PVE's 8,192 characters.",
 		},
 		{
-			name: "tags", key: "tags", place: whole{}, live: atOnce,
-			form: textSet{spelling: tagList, validators: []validator.Set{setvalidator.ValueStringsAre(framework.Tag())}},
-			doc:  "The VM's tags, in lower case.",
+			Name: "tags", Key: "tags", Place: settings.Whole{}, Live: settings.AtOnce,
+			Form: settings.TextSet{Spelling: settings.TagList, Validators: []validator.Set{setvalidator.ValueStringsAre(framework.Tag())}},
+			Doc:  "The VM's tags, in lower case.",
 		},
 		{
-			name: "on_boot", key: "onboot", place: whole{}, form: boolean{}, absent: types.BoolValue(false), live: atOnce,
-			doc: "Whether the VM starts when its node does. PVE's default is `false`.",
+			Name: "on_boot", Key: "onboot", Place: settings.Whole{}, Form: settings.Boolean{}, Absent: types.BoolValue(false), Live: settings.AtOnce,
+			Doc: "Whether the VM starts when its node does. PVE's default is `false`.",
 		},
 		{
-			name: "protection", key: "protection", place: whole{}, form: boolean{}, absent: types.BoolValue(false), live: atOnce,
-			doc: "Whether PVE refuses to destroy the VM and its disks. PVE's default is `false`.",
+			Name: "protection", Key: "protection", Place: settings.Whole{}, Form: settings.Boolean{}, Absent: types.BoolValue(false), Live: settings.AtOnce,
+			Doc: "Whether PVE refuses to destroy the VM and its disks. PVE's default is `false`.",
 		},
 		{
-			name: "os_type", key: "ostype", place: whole{}, absent: types.StringValue("other"),
-			form: choice("other", "wxp", "w2k", "w2k3", "w2k8", "wvista", "win7", "win8", "win10", "win11", "l24", "l26", "solaris"),
-			doc:  "The guest's system, to which PVE fits the machine: `l26` is Linux, `win11` Windows 11, 2022 and 2025. PVE's default is `other`.",
+			Name: "os_type", Key: "ostype", Place: settings.Whole{}, Absent: types.StringValue("other"),
+			Form: settings.Choice("other", "wxp", "w2k", "w2k3", "w2k8", "wvista", "win7", "win8", "win10", "win11", "l24", "l26", "solaris"),
+			Doc:  "The guest's system, to which PVE fits the machine: `l26` is Linux, `win11` Windows 11, 2022 and 2025. PVE's default is `other`.",
 		},
 		{
-			name: "bios", key: "bios", place: whole{}, absent: types.StringValue("seabios"), form: choice("seabios", "ovmf"),
-			doc: "The firmware: `seabios`, or `ovmf` (UEFI), which wants an `efi_disk`. PVE's default is `seabios`.",
+			Name: "bios", Key: "bios", Place: settings.Whole{}, Absent: types.StringValue("seabios"), Form: settings.Choice("seabios", "ovmf"),
+			Doc: "The firmware: `seabios`, or `ovmf` (UEFI), which wants an `efi_disk`. PVE's default is `seabios`.",
 		},
 		{
-			name: "scsi_controller", key: "scsihw", place: whole{}, absent: types.StringValue("lsi"),
-			form: choice("lsi", "lsi53c810", "virtio-scsi-pci", "virtio-scsi-single", "megasas", "pvscsi"),
-			doc:  "The model of the SCSI controller; `virtio-scsi-single` gives each disk one of its own. PVE's default is `lsi`.",
+			Name: "scsi_controller", Key: "scsihw", Place: settings.Whole{}, Absent: types.StringValue("lsi"),
+			Form: settings.Choice("lsi", "lsi53c810", "virtio-scsi-pci", "virtio-scsi-single", "megasas", "pvscsi"),
+			Doc:  "The model of the SCSI controller; `virtio-scsi-single` gives each disk one of its own. PVE's default is `lsi`.",
 		},
 		{
-			name: "boot_order", key: "boot", place: bootOrder{prop{name: "order"}},
-			form: textList{spelling: semicolonList, validators: []validator.List{
+			Name: "boot_order", Key: "boot", Place: bootOrder{settings.Prop{Name: "order"}},
+			Form: settings.TextList{Spelling: settings.SemicolonList, Validators: []validator.List{
 				listvalidator.UniqueValues(),
 				listvalidator.ValueStringsAre(stringvalidator.RegexMatches(bootDevice, "is the slot of a disk, a CD-ROM, a network, USB or PCI device")),
 			}},
-			doc: "The slots to boot from, in order, such as `[\"scsi0\", \"net0\"]`.",
+			Doc: "The slots to boot from, in order, such as `[\"scsi0\", \"net0\"]`.",
 		},
 		{
-			name: "hotplug", key: "hotplug", place: whole{}, live: mostlyAtOnce, absent: textSetOf(hotplugDefault...),
-			form: textSet{spelling: hotplugList, words: []string{"network", "disk", "usb", "cpu", "memory", "cloudinit"}},
-			doc: "What can be changed while the VM runs: `network`, `disk`, `usb`, `cpu`, `memory` (which wants `cpu.numa`) and `cloudinit`; `[]` is nothing. " +
+			Name: "hotplug", Key: "hotplug", Place: settings.Whole{}, Live: settings.MostlyAtOnce, Absent: settings.TextSetOf(hotplugDefault...),
+			Form: settings.TextSet{Spelling: hotplugList, Words: []string{"network", "disk", "usb", "cpu", "memory", "cloudinit"}},
+			Doc: "What can be changed while the VM runs: `network`, `disk`, `usb`, `cpu`, `memory` (which wants `cpu.numa`) and `cloudinit`; `[]` is nothing. " +
 				"A change waits for the next start where `cpu` or `memory` is in it. PVE's default is `network`, `disk` and `usb`.",
 		},
 		{
-			name: "tablet", key: "tablet", place: whole{}, form: boolean{}, absent: types.BoolValue(true), live: hotplugUSB,
-			doc: "Whether there is a pointing device with absolute coordinates, for the console. PVE's default is `true`.",
+			Name: "tablet", Key: "tablet", Place: settings.Whole{}, Form: settings.Boolean{}, Absent: types.BoolValue(true), Live: settings.HotplugUSB,
+			Doc: "Whether there is a pointing device with absolute coordinates, for the console. PVE's default is `true`.",
 		},
 		{
-			name: "keyboard", key: "keyboard", place: whole{},
-			form: choice("de", "de-ch", "da", "en-gb", "en-us", "es", "fi", "fr", "fr-be", "fr-ca", "fr-ch", "hu", "is", "it", "ja", "lt", "mk",
+			Name: "keyboard", Key: "keyboard", Place: settings.Whole{},
+			Form: settings.Choice("de", "de-ch", "da", "en-gb", "en-us", "es", "fi", "fr", "fr-be", "fr-ca", "fr-ch", "hu", "is", "it", "ja", "lt", "mk",
 				"nl", "no", "pl", "pt", "pt-br", "sv", "sl", "tr"),
-			doc: "The keyboard layout of the VNC console, such as `en-us`.",
+			Doc: "The keyboard layout of the VNC console, such as `en-us`.",
 		},
 		{
-			name: "local_time", key: "localtime", place: whole{}, form: boolean{},
-			doc: "Whether the clock shows the node's local time instead of UTC. Left out, PVE decides by `os_type`.",
+			Name: "local_time", Key: "localtime", Place: settings.Whole{}, Form: settings.Boolean{},
+			Doc: "Whether the clock shows the node's local time instead of UTC. Left out, PVE decides by `os_type`.",
 		},
 		{
-			name: "start_date", key: "startdate", place: whole{}, absent: types.StringValue("now"),
-			form: text{validators: []validator.String{stringvalidator.RegexMatches(
+			Name: "start_date", Key: "startdate", Place: settings.Whole{}, Absent: types.StringValue("now"),
+			Form: settings.Text{Validators: []validator.String{stringvalidator.RegexMatches(
 				regexp.MustCompile(`^(now|\d{4}-\d{1,2}-\d{1,2}(T\d{1,2}:\d{1,2}:\d{1,2})?)$`), "is now or a date such as 2006-06-17T16:01:21")}},
-			doc: "The clock's date at each start: `now`, or such as `2006-06-17T16:01:21`. PVE's default is `now`.",
+			Doc: "The clock's date at each start: `now`, or such as `2006-06-17T16:01:21`. PVE's default is `now`.",
 		},
 		{
-			name: "time_drift_fix", key: "tdf", place: whole{}, form: boolean{}, absent: types.BoolValue(false),
-			doc: "Whether lost clock ticks are delivered later. PVE's default is `false`.",
+			Name: "time_drift_fix", Key: "tdf", Place: settings.Whole{}, Form: settings.Boolean{}, Absent: types.BoolValue(false),
+			Doc: "Whether lost clock ticks are delivered later. PVE's default is `false`.",
 		},
 		{
-			name: "acpi", key: "acpi", place: whole{}, form: boolean{}, absent: types.BoolValue(true),
-			doc: "Whether the machine has ACPI. PVE's default is `true`.",
+			Name: "acpi", Key: "acpi", Place: settings.Whole{}, Form: settings.Boolean{}, Absent: types.BoolValue(true),
+			Doc: "Whether the machine has ACPI. PVE's default is `true`.",
 		},
 		{
-			name: "kvm", key: "kvm", place: whole{}, form: boolean{}, absent: types.BoolValue(true),
-			doc: "Whether the node's processors help to virtualise. PVE's default is `true`.",
+			Name: "kvm", Key: "kvm", Place: settings.Whole{}, Form: settings.Boolean{}, Absent: types.BoolValue(true),
+			Doc: "Whether the node's processors help to virtualise. PVE's default is `true`.",
 		},
 		{
-			name: "allow_reboot", key: "reboot", place: whole{}, form: boolean{}, absent: types.BoolValue(true),
-			doc: "Whether the guest may reboot by itself; otherwise it stops then. PVE's default is `true`.",
+			Name: "allow_reboot", Key: "reboot", Place: settings.Whole{}, Form: settings.Boolean{}, Absent: types.BoolValue(true),
+			Doc: "Whether the guest may reboot by itself; otherwise it stops then. PVE's default is `true`.",
 		},
 		{
-			name: "freeze_at_startup", key: "freeze", place: whole{}, form: boolean{}, absent: types.BoolValue(false),
-			doc: "Whether the processors wait for `cont` in the monitor at each start. PVE's default is `false`.",
+			Name: "freeze_at_startup", Key: "freeze", Place: settings.Whole{}, Form: settings.Boolean{}, Absent: types.BoolValue(false),
+			Doc: "Whether the processors wait for `cont` in the monitor at each start. PVE's default is `false`.",
 		},
 		{
-			name: "vm_state_storage", key: "vmstatestorage", place: whole{}, live: atOnce,
-			form: text{validators: []validator.String{framework.StorageName()}},
-			doc:  "The storage for the memory of snapshots and of a suspended VM. PVE chooses one unless set.",
+			Name: "vm_state_storage", Key: "vmstatestorage", Place: settings.Whole{}, Live: settings.AtOnce,
+			Form: settings.Text{Validators: []validator.String{framework.StorageName()}},
+			Doc:  "The storage for the memory of snapshots and of a suspended VM. PVE chooses one unless set.",
 		},
 		{
-			name: "hook_script", key: "hookscript", place: whole{}, live: atOnce, root: always,
-			form: text{validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
-			doc:  "The volume of a script that the node runs at each of the VM's steps, such as `local:snippets/hook.pl`.",
+			Name: "hook_script", Key: "hookscript", Place: settings.Whole{}, Live: settings.AtOnce, Root: settings.Always,
+			Form: settings.Text{Validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
+			Doc:  "The volume of a script that the node runs at each of the VM's steps, such as `local:snippets/hook.pl`.",
 		},
 		{
-			name: "args", key: "args", place: whole{}, root: always,
-			form: text{validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
-			doc:  "Further arguments for QEMU's command line, for experts.",
+			Name: "args", Key: "args", Place: settings.Whole{}, Root: settings.Always,
+			Form: settings.Text{Validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
+			Doc:  "Further arguments for QEMU's command line, for experts.",
 		},
 		{
-			name: "wait_for", source: local, absent: types.StringValue(waitNone), form: choice(waitNone, waitAgent, waitCloudInit),
-			doc: "What the apply that starts the VM waits for: `none` (default); `agent`, until the guest agent answers; or `cloud-init`, until " +
+			Name: "wait_for", Source: settings.Local, Absent: types.StringValue(waitNone), Form: settings.Choice(waitNone, waitAgent, waitCloudInit),
+			Doc: "What the apply that starts the VM waits for: `none` (default); `agent`, until the guest agent answers; or `cloud-init`, until " +
 				"cloud-init has come to its end in the guest, whose errors then are those of the apply. That needs VM.GuestAgent.FileRead " +
 				"(PVE 8: VM.Monitor). Until then `status` is `installing`. A refresh never waits.",
 		},
 		{
-			name: "on_wait_timeout", source: local, absent: types.StringValue(onTimeoutWarn), form: choice(onTimeoutWarn, onTimeoutFail),
-			doc: "What becomes of a wait that ends with the create timeout: `warn` (default) keeps the VM with `provisioned = false`, " +
+			Name: "on_wait_timeout", Source: settings.Local, Absent: types.StringValue(onTimeoutWarn), Form: settings.Choice(onTimeoutWarn, onTimeoutFail),
+			Doc: "What becomes of a wait that ends with the create timeout: `warn` (default) keeps the VM with `provisioned = false`, " +
 				"and the next apply goes on waiting; `fail` is an error, and the next apply replaces the VM.",
 		},
 		{
-			name: "reboot", source: local, absent: types.StringValue(rebootNever), form: choice(rebootNever, rebootAuto),
-			doc: "Whether an update may restart a running VM so that what cannot change while it runs takes effect: `never` (default), " +
+			Name: "reboot", Source: settings.Local, Absent: types.StringValue(rebootNever), Form: settings.Choice(rebootNever, rebootAuto),
+			Doc: "Whether an update may restart a running VM so that what cannot change while it runs takes effect: `never` (default), " +
 				"then `reboot_required` names what waits; or `auto`, then the plan says so.",
 		},
 		{
-			name: "enforce_power", source: local, absent: types.BoolValue(false), form: boolean{},
-			doc: "Whether an apply brings the VM back to the configured `power` when somebody has changed it. Otherwise `power` acts only when " +
+			Name: "enforce_power", Source: settings.Local, Absent: types.BoolValue(false), Form: settings.Boolean{},
+			Doc: "Whether an apply brings the VM back to the configured `power` when somebody has changed it. Otherwise `power` acts only when " +
 				"it changes here, so that a VM that was fenced is not started again.",
 		},
 		{
-			name: "restore_marker", source: local, absent: types.BoolValue(false), form: boolean{},
-			doc: "Whether the next apply writes the marker again when somebody has deleted its line from the notes. The VM is then known by its " +
+			Name: "restore_marker", Source: settings.Local, Absent: types.BoolValue(false), Form: settings.Boolean{},
+			Doc: "Whether the next apply writes the marker again when somebody has deleted its line from the notes. The VM is then known by its " +
 				"SMBIOS uuid and the time of its creation.",
 		},
 	},
-	groups: []*group{
+	Groups: []*settings.Group{
 		cpuGroup, memoryGroup, numaGroup, agentGroup, stopGroup, onDestroyGroup, startupGroup, migrationGroup,
 		machineGroup, smbiosGroup, efiGroup, tpmGroup, vgaGroup, audioGroup, rngGroup, watchdogGroup,
 		disksGroup, networkGroup, serialGroup, usbGroup, pciGroup, virtiofsGroup, cdromGroup, cloudInitGroup,
 	},
 }
 
-var stopGroup = &group{
-	name: "stop",
-	doc:  "How the VM is stopped.",
-	settings: []setting{
+var stopGroup = &settings.Group{
+	Name: "stop",
+	Doc:  "How the VM is stopped.",
+	Settings: []settings.Setting{
 		{
-			name: "shutdown_timeout", source: local, absent: types.StringValue("60s"),
-			form: text{validators: []validator.String{framework.Duration()}},
-			doc:  "How long the guest's system may take to shut down (`60s` unless set). `0s` stops it at once.",
+			Name: "shutdown_timeout", Source: settings.Local, Absent: types.StringValue("60s"),
+			Form: settings.Text{Validators: []validator.String{framework.Duration()}},
+			Doc:  "How long the guest's system may take to shut down (`60s` unless set). `0s` stops it at once.",
 		},
 		{
-			name: "force", source: local, absent: types.BoolValue(true), form: boolean{},
-			doc: "Whether it is stopped hard when it has not shut down in time (`true` unless set); otherwise that is an error.",
+			Name: "force", Source: settings.Local, Absent: types.BoolValue(true), Form: settings.Boolean{},
+			Doc: "Whether it is stopped hard when it has not shut down in time (`true` unless set); otherwise that is an error.",
 		},
 	},
 }

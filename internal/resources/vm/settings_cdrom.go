@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
@@ -26,22 +27,22 @@ var imageForm = regexp.MustCompile(`^(none|[A-Za-z][A-Za-z0-9._-]*:iso/[^/,]+\.(
 
 // cdromGroup holds configured drives only: a seed's and the template's own are
 // not in it.
-var cdromGroup = &group{
-	name: "cdrom", slots: cdromSlots, optional: true,
-	doc: "CD-ROM drives with a medium, by slot (`ide2`, `sata0`, `scsi2` …). The medium is changed while the VM runs; a drive comes and goes with a restart. " +
+var cdromGroup = &settings.Group{
+	Name: "cdrom", Slots: cdromSlots, Optional: true,
+	Doc: "CD-ROM drives with a medium, by slot (`ide2`, `sata0`, `scsi2` …). The medium is changed while the VM runs; a drive comes and goes with a restart. " +
 		"A drive that PVE made for cloud-init gives way to one configured in its slot.",
-	settings: []setting{{
-		name: "volume_id", source: required, place: medium{}, live: atOnce,
-		form: text{validators: []validator.String{stringvalidator.RegexMatches(imageForm, "is the volume id of an ISO image, such as local:iso/debian.iso, or none")}},
-		doc:  "The image, such as `local:iso/debian.iso` or the `volume_id` of a `proxmox_seed_iso`; `none` leaves the drive empty.",
+	Settings: []settings.Setting{{
+		Name: "volume_id", Source: settings.Required, Place: medium{}, Live: settings.AtOnce,
+		Form: settings.Text{Validators: []validator.String{stringvalidator.RegexMatches(imageForm, "is the volume id of an ISO image, such as local:iso/debian.iso, or none")}},
+		Doc:  "The image, such as `local:iso/debian.iso` or the `volume_id` of a `proxmox_seed_iso`; `none` leaves the drive empty.",
 	}},
 }
 
 // cdromSlots are the drives that are not PVE's own for cloud-init.
-var cdromSlots = &slots{
-	accepts: framework.DiskSlot(),
-	key:     func(slot string) string { return slot },
-	real: func(key, value string) (string, bool) {
+var cdromSlots = &settings.Slots{
+	Accepts: framework.DiskSlot(),
+	Key:     func(slot string) string { return slot },
+	Real: func(key, value string) (string, bool) {
 		if !diskSlot.MatchString(key) {
 			return "", false
 		}
@@ -53,27 +54,27 @@ var cdromSlots = &slots{
 // medium is the volume in a CD-ROM drive.
 type medium struct{}
 
-func (medium) get(value string) (string, bool) {
+func (medium) Get(value string) (string, bool) {
 	drive, err := proxmox.ParseDisk(value)
 	return drive.Volume, err == nil && drive.Volume != ""
 }
 
 // put forgets the size, which is the old medium's.
-func (medium) put(_, text string) (string, error) { return text + ",media=cdrom", nil }
+func (medium) Put(_, text string) (string, error) { return text + ",media=cdrom", nil }
 
-func (medium) drop(string) (string, error) { return emptyDrive, nil }
+func (medium) Drop(string) (string, error) { return emptyDrive, nil }
 
 // checkDrives refuses drives in slots that are something else.
 func (d *draft) checkDrives() {
-	if slot := textOf(fields(d.config.values["seed"])["slot"]); !isNull(entries(d.config.values["cdrom"])[slot]) {
-		d.diags.AddAttributeError(at("seed").AtName("slot"), slot+" is both a drive and the seed's", "Take it out of cdrom, or give the seed another slot.")
+	if slot := settings.TextOf(settings.Fields(d.config.Values["seed"])["slot"]); !settings.IsNull(settings.Entries(d.config.Values["cdrom"])[slot]) {
+		d.diags.AddAttributeError(settings.At("seed").AtName("slot"), slot+" is both a drive and the seed's", "Take it out of cdrom, or give the seed another slot.")
 	}
 	for _, slot := range d.drives() {
-		if _, isDisk := entries(d.config.values["disks"])[slot]; isDisk {
+		if _, isDisk := settings.Entries(d.config.Values["disks"])[slot]; isDisk {
 			d.diags.AddAttributeError(d.driveAt(slot), slot+" is a disk", "The slot is configured in disks, too. A drive needs another slot.")
 			continue
 		}
-		device := textOf(entries(d.state.values["devices"])[slot])
+		device := settings.TextOf(settings.Entries(d.state.Values["devices"])[slot])
 		if device != "" && !strings.Contains(device, "media=cdrom") && len(d.replace) == 0 {
 			d.diags.AddAttributeError(d.driveAt(slot), slot+" is a disk", "The VM has "+slot+"="+device+". A drive needs another slot.")
 		}
@@ -82,8 +83,8 @@ func (d *draft) checkDrives() {
 
 // drives are the slots of configured drives, the seed's included, sorted.
 func (d *draft) drives() []string {
-	slots := slices.Collect(maps.Keys(entries(d.config.values["cdrom"])))
-	if slot := textOf(fields(d.config.values["seed"])["slot"]); slot != "" {
+	slots := slices.Collect(maps.Keys(settings.Entries(d.config.Values["cdrom"])))
+	if slot := settings.TextOf(settings.Fields(d.config.Values["seed"])["slot"]); slot != "" {
 		slots = append(slots, slot)
 	}
 	slices.Sort(slots)
@@ -91,10 +92,10 @@ func (d *draft) drives() []string {
 }
 
 func (d *draft) driveAt(slot string) path.Path {
-	if _, isDrive := entries(d.config.values["cdrom"])[slot]; isDrive {
-		return at("cdrom").AtMapKey(slot)
+	if _, isDrive := settings.Entries(d.config.Values["cdrom"])[slot]; isDrive {
+		return settings.At("cdrom").AtMapKey(slot)
 	}
-	return at("seed").AtName("slot")
+	return settings.At("seed").AtName("slot")
 }
 
 // checkTemplateDrives refuses drives in slots that are disks of the template.
@@ -113,11 +114,11 @@ func (c *checker) checkImages(ctx context.Context) {
 	d := c.draft
 	for slot, drive := range d.elements("cdrom") {
 		volume := drive["volume_id"]
-		held := fields(entries(d.state.values["cdrom"])[slot])["volume_id"]
-		if !isKnown(volume) || textOf(volume) == noMedium || volume.Equal(held) {
+		held := settings.Fields(settings.Entries(d.state.Values["cdrom"])[slot])["volume_id"]
+		if !settings.IsKnown(volume) || settings.TextOf(volume) == noMedium || volume.Equal(held) {
 			continue
 		}
-		c.checkImage(ctx, at("cdrom").AtMapKey(slot).AtName("volume_id"), textOf(volume))
+		c.checkImage(ctx, settings.At("cdrom").AtMapKey(slot).AtName("volume_id"), settings.TextOf(volume))
 	}
 }
 

@@ -7,107 +7,109 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"terraform-provider-proxmox/internal/framework/settings"
 )
 
-var disksGroup = &group{
-	name: "disks", slots: diskSlots, live: hotplugDisk,
-	doc: "The disks, by slot (`scsi0`, `virtio0`, `sata0`, `ide0` …). A slot that the template has is that disk, grown to `size_gib`; " +
+var disksGroup = &settings.Group{
+	Name: "disks", Slots: diskSlots, Live: settings.HotplugDisk,
+	Doc: "The disks, by slot (`scsi0`, `virtio0`, `sata0`, `ide0` …). A slot that the template has is that disk, grown to `size_gib`; " +
 		"any other is a new, empty disk. What is not named here stays as it is.",
-	settings: []setting{
+	Settings: []settings.Setting{
 		{
-			name: "size_gib", source: structural, place: prop{name: "size"}, live: atOnce,
-			form: gib{validators: []validator.Float64{float64validator.AtLeast(1.0 / 1024), wholeMiB{}}},
-			doc:  "The size in GiB, whole MiB. A disk only grows: a smaller size is refused in the plan.",
+			Name: "size_gib", Source: settings.Structural, Place: settings.Prop{Name: "size"}, Live: settings.AtOnce,
+			Form: settings.Gib{Validators: []validator.Float64{float64validator.AtLeast(1.0 / 1024), settings.WholeMiB{}}},
+			Doc:  "The size in GiB, whole MiB. A disk only grows: a smaller size is refused in the plan.",
 		},
 		volumeStorageSetting, removalSetting,
 		{
-			name: "format", source: structural, place: diskFormat{}, form: choice("raw", "qcow2", "vmdk"), live: atOnce,
-			doc: "The format of the volume, where the storage knows several. A new disk has the storage's default unless set. Another format copies the volume.",
+			Name: "format", Source: settings.Structural, Place: diskFormat{}, Form: settings.Choice("raw", "qcow2", "vmdk"), Live: settings.AtOnce,
+			Doc: "The format of the volume, where the storage knows several. A new disk has the storage's default unless set. Another format copies the volume.",
 		},
 		{
-			name: "cache", place: prop{name: "cache"}, absent: types.StringValue("none"),
-			form: choice("none", "writethrough", "writeback", "unsafe", "directsync"),
-			doc:  "The cache mode: `none`, `writethrough`, `writeback`, `directsync` or `unsafe`. PVE's default is `none`.",
+			Name: "cache", Place: settings.Prop{Name: "cache"}, Absent: types.StringValue("none"),
+			Form: settings.Choice("none", "writethrough", "writeback", "unsafe", "directsync"),
+			Doc:  "The cache mode: `none`, `writethrough`, `writeback`, `directsync` or `unsafe`. PVE's default is `none`.",
 		},
 		{
-			name: "aio", place: prop{name: "aio"}, form: choice("native", "threads", "io_uring"),
-			doc: "How the node reads and writes: `io_uring`, `native` or `threads`. Left out, PVE decides by the storage.",
+			Name: "aio", Place: settings.Prop{Name: "aio"}, Form: settings.Choice("native", "threads", "io_uring"),
+			Doc: "How the node reads and writes: `io_uring`, `native` or `threads`. Left out, PVE decides by the storage.",
 		},
 		{
-			name: "discard", place: prop{name: "discard"}, form: boolean{on: "on", off: "ignore"}, absent: types.BoolValue(false),
-			doc: "Whether the guest's discards reach the storage. PVE's default is `false`.",
+			Name: "discard", Place: settings.Prop{Name: "discard"}, Form: settings.Boolean{On: "on", Off: "ignore"}, Absent: types.BoolValue(false),
+			Doc: "Whether the guest's discards reach the storage. PVE's default is `false`.",
 		},
 		{
-			name: "detect_zeroes", place: prop{name: "detect_zeroes"}, form: boolean{}, live: atOnce,
-			doc: "Whether writes of nothing but zeroes are turned into discards. Left out, they are where `discard` is on.",
+			Name: "detect_zeroes", Place: settings.Prop{Name: "detect_zeroes"}, Form: settings.Boolean{}, Live: settings.AtOnce,
+			Doc: "Whether writes of nothing but zeroes are turned into discards. Left out, they are where `discard` is on.",
 		},
 		{
-			name: "ssd", place: prop{name: "ssd"}, form: boolean{}, absent: types.BoolValue(false), buses: []string{"scsi", "sata", "ide"},
-			doc: "Whether the guest sees an SSD; not for `virtio`. PVE's default is `false`.",
+			Name: "ssd", Place: settings.Prop{Name: "ssd"}, Form: settings.Boolean{}, Absent: types.BoolValue(false), Buses: []string{"scsi", "sata", "ide"},
+			Doc: "Whether the guest sees an SSD; not for `virtio`. PVE's default is `false`.",
 		},
 		{
-			name: "iothread", place: prop{name: "iothread"}, form: boolean{}, absent: types.BoolValue(false), buses: []string{"scsi", "virtio"},
-			doc: "Whether the disk has a thread of its own; `scsi` (with the controller `virtio-scsi-single`) and `virtio` only. PVE's default is `false`.",
+			Name: "iothread", Place: settings.Prop{Name: "iothread"}, Form: settings.Boolean{}, Absent: types.BoolValue(false), Buses: []string{"scsi", "virtio"},
+			Doc: "Whether the disk has a thread of its own; `scsi` (with the controller `virtio-scsi-single`) and `virtio` only. PVE's default is `false`.",
 		},
 		{
-			name: "queues", place: prop{name: "queues"}, form: integer{least: 2}, buses: []string{"scsi"},
-			doc: "How many queues the disk has; `scsi` only.",
+			Name: "queues", Place: settings.Prop{Name: "queues"}, Form: settings.Integer{Least: 2}, Buses: []string{"scsi"},
+			Doc: "How many queues the disk has; `scsi` only.",
 		},
 		{
-			name: "read_only", place: prop{name: "ro"}, form: boolean{}, absent: types.BoolValue(false), buses: []string{"scsi", "virtio"},
-			doc: "Whether the guest may only read; `scsi` and `virtio` only. PVE's default is `false`.",
+			Name: "read_only", Place: settings.Prop{Name: "ro"}, Form: settings.Boolean{}, Absent: types.BoolValue(false), Buses: []string{"scsi", "virtio"},
+			Doc: "Whether the guest may only read; `scsi` and `virtio` only. PVE's default is `false`.",
 		},
 		{
-			name: "backup", place: prop{name: "backup"}, form: boolean{}, absent: types.BoolValue(true), live: atOnce,
-			doc: "Whether backups include the disk. PVE's default is `true`.",
+			Name: "backup", Place: settings.Prop{Name: "backup"}, Form: settings.Boolean{}, Absent: types.BoolValue(true), Live: settings.AtOnce,
+			Doc: "Whether backups include the disk. PVE's default is `true`.",
 		},
 		{
-			name: "replicate", place: prop{name: "replicate"}, form: boolean{}, absent: types.BoolValue(true), live: atOnce,
-			doc: "Whether replication jobs include the disk. PVE's default is `true`.",
+			Name: "replicate", Place: settings.Prop{Name: "replicate"}, Form: settings.Boolean{}, Absent: types.BoolValue(true), Live: settings.AtOnce,
+			Doc: "Whether replication jobs include the disk. PVE's default is `true`.",
 		},
 		{
-			name: "shared", place: prop{name: "shared"}, form: boolean{}, absent: types.BoolValue(false), live: atOnce,
-			doc: "Whether PVE takes the volume to be on every node, though its storage does not say so. PVE's default is `false`.",
+			Name: "shared", Place: settings.Prop{Name: "shared"}, Form: settings.Boolean{}, Absent: types.BoolValue(false), Live: settings.AtOnce,
+			Doc: "Whether PVE takes the volume to be on every node, though its storage does not say so. PVE's default is `false`.",
 		},
 		{
-			name: "serial", place: prop{name: "serial"}, live: atOnce,
-			form: text{validators: []validator.String{stringvalidator.RegexMatches(regexp.MustCompile(`^[-%a-zA-Z0-9_.!~*'()]{1,60}$`), "has at most 60 letters, digits and -_.!~*'() or is percent-encoded")}},
-			doc:  "The serial number that the guest sees, percent-encoded.",
+			Name: "serial", Place: settings.Prop{Name: "serial"}, Live: settings.AtOnce,
+			Form: settings.Text{Validators: []validator.String{stringvalidator.RegexMatches(regexp.MustCompile(`^[-%a-zA-Z0-9_.!~*'()]{1,60}$`), "has at most 60 letters, digits and -_.!~*'() or is percent-encoded")}},
+			Doc:  "The serial number that the guest sees, percent-encoded.",
 		},
 		{
-			name: "wwn", place: prop{name: "wwn"}, buses: []string{"scsi", "sata", "ide"}, live: atOnce,
-			form: text{validators: []validator.String{stringvalidator.RegexMatches(regexp.MustCompile(`^0x[0-9a-fA-F]{16}$`), "is 0x and 16 hexadecimal digits")}},
-			doc:  "The worldwide name that the guest sees, such as `0x5000c50015ea71aa`; not for `virtio`.",
+			Name: "wwn", Place: settings.Prop{Name: "wwn"}, Buses: []string{"scsi", "sata", "ide"}, Live: settings.AtOnce,
+			Form: settings.Text{Validators: []validator.String{stringvalidator.RegexMatches(regexp.MustCompile(`^0x[0-9a-fA-F]{16}$`), "is 0x and 16 hexadecimal digits")}},
+			Doc:  "The worldwide name that the guest sees, such as `0x5000c50015ea71aa`; not for `virtio`.",
 		},
 		{
-			name: "vendor", place: prop{name: "vendor"}, buses: []string{"scsi"},
-			form: text{validators: []validator.String{stringvalidator.RegexMatches(regexp.MustCompile(`^[A-Za-z0-9_ -]{1,8}$`), "has at most 8 letters, digits, blanks, - and _")}},
-			doc:  "The vendor that the guest sees; `scsi` only.",
+			Name: "vendor", Place: settings.Prop{Name: "vendor"}, Buses: []string{"scsi"},
+			Form: settings.Text{Validators: []validator.String{stringvalidator.RegexMatches(regexp.MustCompile(`^[A-Za-z0-9_ -]{1,8}$`), "has at most 8 letters, digits, blanks, - and _")}},
+			Doc:  "The vendor that the guest sees; `scsi` only.",
 		},
 		{
-			name: "product", place: prop{name: "product"}, buses: []string{"scsi"},
-			form: text{validators: []validator.String{stringvalidator.RegexMatches(regexp.MustCompile(`^[A-Za-z0-9_ -]{1,16}$`), "has at most 16 letters, digits, blanks, - and _")}},
-			doc:  "The product that the guest sees; `scsi` only.",
+			Name: "product", Place: settings.Prop{Name: "product"}, Buses: []string{"scsi"},
+			Form: settings.Text{Validators: []validator.String{stringvalidator.RegexMatches(regexp.MustCompile(`^[A-Za-z0-9_ -]{1,16}$`), "has at most 16 letters, digits, blanks, - and _")}},
+			Doc:  "The product that the guest sees; `scsi` only.",
 		},
 		{
-			name: "read_error", place: prop{name: "rerror"}, form: choice("ignore", "report", "stop"), live: atOnce,
-			doc: "What happens when the node cannot read: `report` it to the guest, `ignore` it or `stop` the VM.",
+			Name: "read_error", Place: settings.Prop{Name: "rerror"}, Form: settings.Choice("ignore", "report", "stop"), Live: settings.AtOnce,
+			Doc: "What happens when the node cannot read: `report` it to the guest, `ignore` it or `stop` the VM.",
 		},
 		{
-			name: "write_error", place: prop{name: "werror"}, form: choice("enospc", "ignore", "report", "stop"), live: atOnce,
-			doc: "What happens when the node cannot write: `enospc` stops the VM where the storage is full and reports the rest, `report`, `ignore` or `stop`.",
+			Name: "write_error", Place: settings.Prop{Name: "werror"}, Form: settings.Choice("enospc", "ignore", "report", "stop"), Live: settings.AtOnce,
+			Doc: "What happens when the node cannot write: `enospc` stops the VM where the storage is full and reports the rest, `report`, `ignore` or `stop`.",
 		},
 	},
-	groups: []*group{limitsGroup},
+	Groups: []*settings.Group{limitsGroup},
 }
 
 // limitsGroup bounds a disk's operations and bandwidth. A total excludes
 // separate bounds of reads and writes, and a burst needs what it exceeds.
-var limitsGroup = &group{
-	name: "limits",
-	doc: "Bounds of the disk's bandwidth (MB/s) and operations (per second): in all, or of reads and writes apart. " +
+var limitsGroup = &settings.Group{
+	Name: "limits",
+	Doc: "Bounds of the disk's bandwidth (MB/s) and operations (per second): in all, or of reads and writes apart. " +
 		"A `_max` is how far a burst may go, its `_max_seconds` for how long.",
-	settings: []setting{
+	Settings: []settings.Setting{
 		bandwidthSetting("mbps", "mbps", "In all, in MB/s."),
 		bandwidthSetting("mbps_max", "mbps_max", "A burst in all, in MB/s; needs `mbps`."),
 		burstSetting("mbps_max_seconds", "bps_max_length", "mbps_max"),
@@ -129,17 +131,17 @@ var limitsGroup = &group{
 	},
 }
 
-func bandwidthSetting(name, property, doc string) setting {
-	return setting{name: name, place: prop{name: property}, form: number{}, live: atOnce, doc: doc}
+func bandwidthSetting(name, property, doc string) settings.Setting {
+	return settings.Setting{Name: name, Place: settings.Prop{Name: property}, Form: settings.Number{}, Live: settings.AtOnce, Doc: doc}
 }
 
-func operationsSetting(name, property, doc string) setting {
-	return setting{name: name, place: prop{name: property}, form: integer{}, live: atOnce, doc: doc}
+func operationsSetting(name, property, doc string) settings.Setting {
+	return settings.Setting{Name: name, Place: settings.Prop{Name: property}, Form: settings.Integer{}, Live: settings.AtOnce, Doc: doc}
 }
 
-func burstSetting(name, property, of string) setting {
-	return setting{
-		name: name, place: prop{name: property}, form: integer{least: 1}, live: atOnce,
-		doc: "How long a burst may last, in seconds; needs `" + of + "`.",
+func burstSetting(name, property, of string) settings.Setting {
+	return settings.Setting{
+		Name: name, Place: settings.Prop{Name: property}, Form: settings.Integer{Least: 1}, Live: settings.AtOnce,
+		Doc: "How long a burst may last, in seconds; needs `" + of + "`.",
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
@@ -20,10 +21,10 @@ var (
 	ipconfigKey = regexp.MustCompile(`^ipconfig(\d+)$`)
 )
 
-var diskSlots = &slots{
-	accepts: framework.DiskSlot(),
-	key:     func(slot string) string { return slot },
-	real: func(key, value string) (string, bool) {
+var diskSlots = &settings.Slots{
+	Accepts: framework.DiskSlot(),
+	Key:     func(slot string) string { return slot },
+	Real: func(key, value string) (string, bool) {
 		if !diskSlot.MatchString(key) {
 			return "", false
 		}
@@ -32,16 +33,16 @@ var diskSlots = &slots{
 	},
 }
 
-var networkSlots = &slots{
-	accepts: framework.NetworkSlot(),
-	key:     func(slot string) string { return slot },
-	real:    func(key, _ string) (string, bool) { return key, networkSlot.MatchString(key) },
+var networkSlots = &settings.Slots{
+	Accepts: framework.NetworkSlot(),
+	Key:     func(slot string) string { return slot },
+	Real:    func(key, _ string) (string, bool) { return key, networkSlot.MatchString(key) },
 }
 
-var interfaceSlots = &slots{
-	accepts: framework.NetworkSlot(),
-	key:     func(slot string) string { return "ipconfig" + strings.TrimPrefix(slot, "net") },
-	real: func(key, _ string) (string, bool) {
+var interfaceSlots = &settings.Slots{
+	Accepts: framework.NetworkSlot(),
+	Key:     func(slot string) string { return "ipconfig" + strings.TrimPrefix(slot, "net") },
+	Real: func(key, _ string) (string, bool) {
 		match := ipconfigKey.FindStringSubmatch(key)
 		if match == nil {
 			return "", false
@@ -60,14 +61,14 @@ var (
 
 // numbered are the slots of a kind of which PVE knows so many, under the keys
 // that they are named after.
-func numbered(kind string, count int) *slots {
+func numbered(kind string, count int) *settings.Slots {
 	names := make([]string, count)
 	for i := range names {
 		names[i] = kind + strconv.Itoa(i)
 	}
-	return &slots{
-		accepts: stringvalidator.OneOf(names...),
-		key:     func(slot string) string { return slot },
-		real:    func(key, _ string) (string, bool) { return key, slices.Contains(names, key) },
+	return &settings.Slots{
+		Accepts: stringvalidator.OneOf(names...),
+		Key:     func(slot string) string { return slot },
+		Real:    func(key, _ string) (string, bool) { return key, slices.Contains(names, key) },
 	}
 }

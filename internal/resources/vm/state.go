@@ -14,46 +14,47 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
 // save writes the state after a job: what was planned, and what was found out.
 // Every value is known, whatever the job came to.
 func (j *job) save(ctx context.Context, provisioned bool, to *tfsdk.State, identity *tfsdk.ResourceIdentity, private framework.PrivateWriter) {
-	state := j.plan.clone()
-	r := &reader{purpose: settling}
+	state := j.plan.Clone()
+	r := &settings.Reader{Purpose: settings.Settling}
 	if j.latest != nil {
-		r.values = wanted(j.latest)
+		r.Values = wanted(j.latest)
 	}
-	state.put(r.object(table, "", j.plan.object()))
+	state.Put(r.Object(table, "", j.plan.Object()))
 	report(state, j.latest, true)
 	if j.latest != nil {
 		found := j.found
 		if found == nil {
 			found = new(j.findAddresses(ctx))
 		}
-		if state.values["addresses_stale"].IsUnknown() {
-			state.values["addresses_stale"] = types.BoolValue(found.silent)
+		if state.Values["addresses_stale"].IsUnknown() {
+			state.Values["addresses_stale"] = types.BoolValue(found.silent)
 		}
-		state.values["network"] = found.complete(state.values["network"], j.plan.values["network"])
+		state.Values["network"] = found.complete(state.Values["network"], j.plan.Values["network"])
 	}
-	state.values["vmid"] = types.Int64Value(int64(j.guest.VMID))
-	state.values["uid"] = types.StringValue(j.guest.UID)
-	state.values["provisioned"] = types.BoolValue(provisioned)
+	state.Values["vmid"] = types.Int64Value(int64(j.guest.VMID))
+	state.Values["uid"] = types.StringValue(j.guest.UID)
+	state.Values["provisioned"] = types.BoolValue(provisioned)
 	settle(state, "node", j.guest.Node)
 	j.saveSeed(ctx, state)
-	state.values["marked"] = types.BoolValue(true)
+	state.Values["marked"] = types.BoolValue(true)
 	settle(state, "status", shownStatus(j.status(), state))
 	if j.latest != nil {
 		settle(state, "storage", j.storage(j.latest))
 	}
-	for name, value := range state.values {
+	for name, value := range state.Values {
 		if value.IsUnknown() {
-			state.values[name] = state.nulls[name]
+			state.Values[name] = state.Nulls[name]
 		}
 	}
-	framework.AddWarning(j.diags, "read all of "+describe(state), r.err())
-	state.save(ctx, to, j.diags)
+	framework.AddWarning(j.diags, "read all of "+describe(state), r.Err())
+	state.Save(ctx, to, j.diags)
 	j.savePrivate(ctx, private)
 	saveIdentity(ctx, identity, state, j.diags)
 }
@@ -61,19 +62,19 @@ func (j *job) save(ctx context.Context, provisioned bool, to *tfsdk.State, ident
 // saveFailed keeps the state of before an update that failed, but for what has
 // certainly changed: where the guest is, and whose.
 func (j *job) saveFailed(ctx context.Context, to *tfsdk.State, private framework.PrivateWriter) {
-	state := j.state.clone()
-	state.values["node"] = types.StringValue(j.guest.Node)
+	state := j.state.Clone()
+	state.Values["node"] = types.StringValue(j.guest.Node)
 	if j.marked {
-		state.values["uid"], state.values["marked"] = types.StringValue(j.guest.UID), types.BoolValue(true)
+		state.Values["uid"], state.Values["marked"] = types.StringValue(j.guest.UID), types.BoolValue(true)
 	}
-	state.save(ctx, to, j.diags)
+	state.Save(ctx, to, j.diags)
 	j.savePrivate(ctx, private)
 }
 
 // settle gives a text that was to be known after apply.
-func settle(d document, name, value string) {
-	if d.values[name].IsUnknown() && value != "" {
-		d.values[name] = types.StringValue(value)
+func settle(d settings.Document, name, value string) {
+	if d.Values[name].IsUnknown() && value != "" {
+		d.Values[name] = types.StringValue(value)
 	}
 }
 
@@ -82,13 +83,13 @@ func (j *job) status() string {
 	if j.reached != "" {
 		return j.reached
 	}
-	return j.state.text("status")
+	return j.state.Text("status")
 }
 
 // shownStatus tells a guest that cloud-init is still working in from one that
 // runs.
-func shownStatus(status string, d document) string {
-	if status == powerRunning && !d.provisioned() && d.text("wait_for") == waitCloudInit {
+func shownStatus(status string, d settings.Document) string {
+	if status == powerRunning && !d.Provisioned() && d.Text("wait_for") == waitCloudInit {
 		return statusInstalling
 	}
 	return status
@@ -107,9 +108,9 @@ func (j *job) savePrivate(ctx context.Context, private framework.PrivateWriter) 
 		framework.DropPrivate(ctx, private, privateAdopting, j.diags)
 	}
 	if j.configured {
-		given := applied{}
-		table.walk(path.Empty(), j.config.object(), func(at path.Path) { given[at.String()] = true })
-		given.save(ctx, private, j.diags)
+		given := settings.Applied{}
+		table.Walk(path.Empty(), j.config.Object(), func(at path.Path) { given[at.String()] = true })
+		given.Save(ctx, private, j.diags)
 		framework.DropPrivate(ctx, private, privateImported, j.diags)
 		framework.SetPrivate(ctx, private, privateDisks, j.knownDisks(), j.diags)
 	}
@@ -125,7 +126,7 @@ func (j *job) savePrivate(ctx context.Context, private framework.PrivateWriter) 
 // knownDisks are the slots of the disks that go with the guest: of a new one all
 // that it has.
 func (j *job) knownDisks() []string {
-	known := slices.AppendSeq(slices.Clone(j.known), maps.Keys(entries(j.config.values["disks"])))
+	known := slices.AppendSeq(slices.Clone(j.known), maps.Keys(settings.Entries(j.config.Values["disks"])))
 	if j.first && j.latest != nil {
 		known = append(known, volumeSlots(everything(j.latest))...)
 	}
@@ -140,24 +141,24 @@ func saveBirth(ctx context.Context, private framework.PrivateWriter, uuid string
 }
 
 // saveIdentity writes the identity, which Terraform 1.12 and newer know.
-func saveIdentity(ctx context.Context, identity *tfsdk.ResourceIdentity, state document, diags *diag.Diagnostics) {
+func saveIdentity(ctx context.Context, identity *tfsdk.ResourceIdentity, state settings.Document, diags *diag.Diagnostics) {
 	if identity == nil {
 		return
 	}
-	diags.Append(identity.SetAttribute(ctx, path.Root("vmid"), state.values["vmid"])...)
-	diags.Append(identity.SetAttribute(ctx, path.Root("uid"), state.values["uid"])...)
+	diags.Append(identity.SetAttribute(ctx, path.Root("vmid"), state.Values["vmid"])...)
+	diags.Append(identity.SetAttribute(ctx, path.Root("uid"), state.Values["uid"])...)
 }
 
 // report fills the attributes that show the guest's configuration. With settle
 // only those that were to be known after apply.
-func report(state document, config *proxmox.GuestConfig, settle bool) {
+func report(state settings.Document, config *proxmox.GuestConfig, settle bool) {
 	if config == nil {
 		return
 	}
 	values := wanted(config)
 	set := func(name string, value attr.Value) {
-		if !settle || state.values[name].IsUnknown() {
-			state.values[name] = value
+		if !settle || state.Values[name].IsUnknown() {
+			state.Values[name] = value
 		}
 	}
 	devices, macs := map[string]attr.Value{}, map[string]attr.Value{}
@@ -165,7 +166,7 @@ func report(state document, config *proxmox.GuestConfig, settle bool) {
 		if diskSlot.MatchString(key) || networkSlot.MatchString(key) || otherDevice.MatchString(key) {
 			devices[key] = types.StringValue(value)
 		}
-		if mac, ok := (nicMAC{}).get(value); ok && networkSlot.MatchString(key) {
+		if mac, ok := (nicMAC{}).Get(value); ok && networkSlot.MatchString(key) {
 			macs[key] = types.StringValue(mac)
 		}
 	}
@@ -173,15 +174,15 @@ func report(state document, config *proxmox.GuestConfig, settle bool) {
 	slices.Sort(pending)
 	set("devices", types.MapValueMust(types.StringType, devices))
 	set("mac_addresses", types.MapValueMust(types.StringType, macs))
-	set("reboot_required", types.SetValueMust(types.StringType, texts(pending)))
-	r := &reader{values: values, purpose: importing}
-	set(effectiveGroup.name, r.group(effectiveGroup, "", nil))
+	set("reboot_required", types.SetValueMust(types.StringType, settings.Texts(pending)))
+	r := &settings.Reader{Values: values, Purpose: settings.Importing}
+	set(effectiveGroup.Name, r.Group(effectiveGroup, "", nil))
 }
 
 // refresh brings a state up to what was found.
 type refresh struct {
 	client *proxmox.Client
-	state  document
+	state  settings.Document
 	guest  proxmox.Guest
 	look   proxmox.Look
 }
@@ -197,12 +198,12 @@ func (f refresh) into(ctx context.Context, resp *resource.ReadResponse) {
 			f.read(ctx, resp)
 		}
 	case proxmox.Damaged:
-		if isNull(f.state.values["uid"]) {
+		if settings.IsNull(f.state.Values["uid"]) {
 			f.read(ctx, resp) // It is being adopted, and has no marker yet.
 			return
 		}
-		f.state.values["marked"] = types.BoolValue(false)
-		f.state.save(ctx, &resp.State, diags)
+		f.state.Values["marked"] = types.BoolValue(false)
+		f.state.Save(ctx, &resp.State, diags)
 		diags.AddWarning(describe(f.state)+" has lost its marker", problem.Error())
 	case proxmox.Stub:
 		// It is being made: what is planned stays in the state until then.
@@ -220,43 +221,43 @@ func (f refresh) into(ctx context.Context, resp *resource.ReadResponse) {
 // beingCloned reports whether PVE still copies disks: until it is done the
 // configuration lacks some, so that what is planned stays in the state.
 func (f refresh) beingCloned() bool {
-	return f.look.Standing == proxmox.Unfinished && f.look.Config.Lock() == "clone" && !isNull(f.state.values["provisioned"])
+	return f.look.Standing == proxmox.Unfinished && f.look.Config.Lock() == "clone" && !settings.IsNull(f.state.Values["provisioned"])
 }
 
 func (f refresh) read(ctx context.Context, resp *resource.ReadResponse) {
-	state, config, diags := f.state.clone(), f.look.Config, &resp.Diagnostics
-	r := &reader{values: wanted(config), purpose: refreshing}
-	if isNull(state.values["provisioned"]) {
-		r.purpose = importing
-		state.values["provisioned"] = types.BoolValue(f.look.Standing != proxmox.Unfinished)
+	state, config, diags := f.state.Clone(), f.look.Config, &resp.Diagnostics
+	r := &settings.Reader{Values: wanted(config), Purpose: settings.Refreshing}
+	if settings.IsNull(state.Values["provisioned"]) {
+		r.Purpose = settings.Importing
+		state.Values["provisioned"] = types.BoolValue(f.look.Standing != proxmox.Unfinished)
 		f.placeImported(ctx, state)
 	}
-	state.put(r.object(table, "", f.state.object()))
+	state.Put(r.Object(table, "", f.state.Object()))
 	report(state, config, false)
-	state.values["node"] = types.StringValue(f.look.Node)
+	state.Values["node"] = types.StringValue(f.look.Node)
 	status := f.power(ctx)
-	state.values["status"] = types.StringValue(shownStatus(status, state))
+	state.Values["status"] = types.StringValue(shownStatus(status, state))
 	marked := f.look.Standing != proxmox.Damaged
-	state.values["marked"] = types.BoolValue(marked)
-	if marked && isNull(state.values["uid"]) {
+	state.Values["marked"] = types.BoolValue(marked)
+	if marked && settings.IsNull(state.Values["uid"]) {
 		// The adoption was killed right after it had written the marker.
-		state.values["uid"] = types.StringValue(f.guest.UID)
+		state.Values["uid"] = types.StringValue(f.guest.UID)
 		framework.DropPrivate(ctx, resp.Private, privateAdopting, diags)
 		saveIdentity(ctx, resp.Identity, state, diags)
 	}
-	if r.purpose == importing {
-		state.values["power"] = types.StringValue(status)
+	if r.Purpose == settings.Importing {
+		state.Values["power"] = types.StringValue(status)
 		framework.SetPrivate(ctx, resp.Private, privateDisks, attached(config), diags)
 	}
 	found := findAddresses(ctx, f.client, f.look.Node, config, f.look.Status.Running())
-	state.values["addresses_stale"] = types.BoolValue(found.silent)
-	state.values["network"] = found.into(state.values["network"])
+	state.Values["addresses_stale"] = types.BoolValue(found.silent)
+	state.Values["network"] = found.into(state.Values["network"])
 
-	f.readSeed(ctx, state, r.purpose == importing, resp.Private, diags)
+	f.readSeed(ctx, state, r.Purpose == settings.Importing, resp.Private, diags)
 	f.checkDrives(ctx, state, diags)
 
-	framework.AddWarning(diags, "read all of "+describe(state), r.err())
-	state.save(ctx, &resp.State, diags)
+	framework.AddWarning(diags, "read all of "+describe(state), r.Err())
+	state.Save(ctx, &resp.State, diags)
 	saveBirth(ctx, resp.Private, config.SMBIOSUUID(), config.CTime(), diags)
 }
 
@@ -266,7 +267,7 @@ func (f refresh) power(ctx context.Context) string {
 	if !f.look.Status.Running() {
 		return powerStopped
 	}
-	if f.state.text("power") != powerPaused {
+	if f.state.Text("power") != powerPaused {
 		return powerRunning
 	}
 	status, err := f.client.VMs.Status(ctx, f.look.Node, f.look.Config.VMID)
@@ -283,14 +284,14 @@ func attached(config *proxmox.GuestConfig) []string {
 }
 
 // placeImported fills what a guest is given when it is made.
-func (f refresh) placeImported(ctx context.Context, state document) {
+func (f refresh) placeImported(ctx context.Context, state settings.Document) {
 	// 0 stands for the template that PVE does not name.
-	state.values["template"] = types.Int64Value(0)
+	state.Values["template"] = types.Int64Value(0)
 	if storage := bootStorage(f.look.Config); storage != "" {
-		state.values["storage"] = types.StringValue(storage)
+		state.Values["storage"] = types.StringValue(storage)
 	}
 	listed, ok, err := f.client.View.Guest(ctx, f.guest.VMID)
 	if err == nil && ok && listed.Pool != "" {
-		state.values["pool"] = types.StringValue(listed.Pool)
+		state.Values["pool"] = types.StringValue(listed.Pool)
 	}
 }

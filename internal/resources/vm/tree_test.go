@@ -9,6 +9,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"terraform-provider-proxmox/internal/framework/settings"
 )
 
 // unknown stands for a value that is known after apply, in o.
@@ -158,8 +160,8 @@ func list(items ...string) string {
 	return text + ">"
 }
 
-func paths(names ...string) applied {
-	set := applied{}
+func paths(names ...string) settings.Applied {
+	set := settings.Applied{}
 	for _, name := range names {
 		set[name] = true
 	}
@@ -170,7 +172,7 @@ func TestPlanner(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		config, state o
-		applied       applied
+		applied       settings.Applied
 		keepLocal     bool
 		want          o
 	}{
@@ -252,8 +254,8 @@ func TestPlanner(t *testing.T) {
 			if test.state != nil {
 				state = test.state
 			}
-			p := planner{applied: test.applied, keepLocal: test.keepLocal}
-			got := p.object(table, path.Empty(), value(t, table.typ(), test.config), value(t, table.typ(), state))
+			p := settings.Planner{Applied: test.applied, KeepLocal: test.keepLocal}
+			got := p.Object(table, path.Empty(), value(t, table.Typ(), test.config), value(t, table.Typ(), state))
 			want(t, got, test.want)
 		})
 	}
@@ -271,9 +273,9 @@ var guest = map[string]string{
 
 func TestReaderImports(t *testing.T) {
 	t.Parallel()
-	r := &reader{values: guest, purpose: importing}
-	got := r.object(table, "", nil)
-	must(t, r.err())
+	r := &settings.Reader{Values: guest, Purpose: settings.Importing}
+	got := r.Object(table, "", nil)
+	must(t, r.Err())
 	want(t, got, o{
 		"name": "web", "description": "words", "on_boot": true, "wait_for": "none",
 		"tags": `tftypes.Set[tftypes.String]<tftypes.String<"a">, tftypes.String<"b">>`,
@@ -307,8 +309,8 @@ func TestReaderRefreshes(t *testing.T) {
 		"disks":   o{"scsi0": o{"size_gib": 1}, "scsi9": o{"size_gib": 1}},
 		"network": o{"net0": o{"mac_address": "bc:24:11:00:00:01", "ipv4_addresses": []string{"10.0.0.5"}}},
 	}
-	r := &reader{values: guest, purpose: refreshing}
-	got := r.object(table, "", value(t, table.typ(), state))
+	r := &settings.Reader{Values: guest, Purpose: settings.Refreshing}
+	got := r.Object(table, "", value(t, table.Typ(), state))
 	want(t, got, o{
 		"name": "web", "description": "words ", "wait_for": "agent", "cloud_init": nil,
 		"tags": `tftypes.Set[tftypes.String]<tftypes.String<"B">, tftypes.String<"A">>`,
@@ -327,20 +329,20 @@ func TestReaderRefreshes(t *testing.T) {
 func TestReaderKeepsEmpty(t *testing.T) {
 	t.Parallel()
 	state := o{"name": "web", "description": "", "tags": []string{}, "disks": o{}}
-	r := &reader{values: map[string]string{"name": "web"}, purpose: refreshing}
-	got := r.object(table, "", value(t, table.typ(), state))
+	r := &settings.Reader{Values: map[string]string{"name": "web"}, Purpose: settings.Refreshing}
+	got := r.Object(table, "", value(t, table.Typ(), state))
 	want(t, got, o{"description": "", "tags": `tftypes.Set[tftypes.String]<>`, "disks": o{}})
 
-	r = &reader{values: map[string]string{"name": "web"}, purpose: refreshing}
-	got = r.object(table, "", value(t, table.typ(), o{"name": "web", "disks": o{}}))
+	r = &settings.Reader{Values: map[string]string{"name": "web"}, Purpose: settings.Refreshing}
+	got = r.Object(table, "", value(t, table.Typ(), o{"name": "web", "disks": o{}}))
 	want(t, got, o{"description": nil, "tags": nil})
 }
 
 // PVE reads back one blank for what was set to nothing.
 func TestReaderKnowsBlanks(t *testing.T) {
 	t.Parallel()
-	r := &reader{values: map[string]string{"name": "web", "tags": " ", "ciuser": " "}, purpose: importing}
-	want(t, r.object(table, "", nil), o{"tags": nil, "cloud_init": nil})
+	r := &settings.Reader{Values: map[string]string{"name": "web", "tags": " ", "ciuser": " "}, Purpose: settings.Importing}
+	want(t, r.Object(table, "", nil), o{"tags": nil, "cloud_init": nil})
 }
 
 func TestReaderSettles(t *testing.T) {
@@ -349,20 +351,20 @@ func TestReaderSettles(t *testing.T) {
 		"name": "web", "description": unknown{}, "cpu": o{"cores": 8, "sockets": unknown{}, "type": unknown{}},
 		"disks": unknown{}, "network": o{"net0": o{"bridge": "vmbr7", "mac_address": unknown{}}},
 	}
-	r := &reader{values: guest, purpose: settling}
-	got := r.object(table, "", value(t, table.typ(), plan))
+	r := &settings.Reader{Values: guest, Purpose: settings.Settling}
+	got := r.Object(table, "", value(t, table.Typ(), plan))
 	want(t, got, o{
 		"description": "words", "cpu": o{"cores": num("8"), "sockets": num("1"), "type": "host"},
 		"network": o{"net0": o{"bridge": "vmbr7", "mac_address": "BC:24:11:00:00:01"}},
 	})
-	disks := entries(fields(got)["disks"])
+	disks := settings.Entries(settings.Fields(got)["disks"])
 	if slots := slices.Sorted(maps.Keys(disks)); !slices.Equal(slots, []string{"scsi0", "scsi1"}) {
 		t.Errorf("disks hold %v", slots)
 	}
 
 	// Interrupted before anything could be read: everything is known all the same.
-	r = &reader{purpose: settling}
-	got = r.object(table, "", value(t, table.typ(), plan))
+	r = &settings.Reader{Purpose: settings.Settling}
+	got = r.Object(table, "", value(t, table.Typ(), plan))
 	raw, err := got.ToTerraformValue(t.Context())
 	must(t, err)
 	if !raw.IsFullyKnown() {

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
@@ -24,13 +25,13 @@ type growth struct {
 func (j *job) growths(config *proxmox.GuestConfig) ([]growth, error) {
 	disks := config.Disks()
 	var growths []growth
-	for slot, planned := range entries(j.plan.values["disks"]) {
-		want := fields(entries(j.config.values["disks"])[slot])["size_gib"]
+	for slot, planned := range settings.Entries(j.plan.Values["disks"]) {
+		want := settings.Fields(settings.Entries(j.config.Values["disks"])[slot])["size_gib"]
 		real, exists := disks[slot]
-		if isNull(want) || !exists || real.Size == nil {
+		if settings.IsNull(want) || !exists || real.Size == nil {
 			continue
 		}
-		size := bytesOf(fields(planned)["size_gib"])
+		size := settings.BytesOf(settings.Fields(planned)["size_gib"])
 		if size < *real.Size {
 			return nil, fmt.Errorf("disk %s has %s, more than the %s configured: disks never shrink", slot, *real.Size, size)
 		}
@@ -65,24 +66,24 @@ func wanted(config *proxmox.GuestConfig) map[string]string {
 // says "creating" until all else is done.
 func (j *job) update(config *proxmox.GuestConfig) (proxmox.ConfigUpdate, error) {
 	real := wanted(config)
-	w := &writer{applied: j.applied, real: real, now: maps.Clone(real), create: func(g *group, slot string, planned attr.Value) (string, error) {
-		return j.newDevice(config, g, slot, fields(planned))
+	w := &settings.Writer{Applied: j.applied, Real: real, Now: maps.Clone(real), Create: func(g *settings.Group, slot string, planned attr.Value) (string, error) {
+		return j.newDevice(config, g, slot, settings.Fields(planned))
 	}}
-	w.object(table, path.Empty(), "", j.config.object(), j.plan.object())
-	if err := errors.Join(w.problems...); err != nil {
+	w.Object(table, path.Empty(), "", j.config.Object(), j.plan.Object())
+	if err := errors.Join(w.Problems...); err != nil {
 		return proxmox.ConfigUpdate{}, err
 	}
-	j.addCloudInitDrive(config, w.now)
-	j.attachSeed(real, w.now)
+	j.addCloudInitDrive(config, w.Now)
+	j.attachSeed(real, w.Now)
 	for _, slot := range j.destroyedSlots() {
-		w.now[slot] = real[slot] // Removed with its volume afterwards.
+		w.Now[slot] = real[slot] // Removed with its volume afterwards.
 	}
-	description, err := proxmox.JoinDescription(w.now["description"], proxmox.Marker{UID: j.guest.UID, VMID: j.guest.VMID, Creating: j.first})
+	description, err := proxmox.JoinDescription(w.Now["description"], proxmox.Marker{UID: j.guest.UID, VMID: j.guest.VMID, Creating: j.first})
 	if err != nil {
 		return proxmox.ConfigUpdate{}, err
 	}
-	w.now["description"], w.real["description"] = description, config.Description()
-	update := w.update()
+	w.Now["description"], w.Real["description"] = description, config.Description()
+	update := w.Update()
 	j.writePassword(&update)
 	if j.withoutUpgrade {
 		delete(update.Set, upgradeKey)
@@ -93,7 +94,7 @@ func (j *job) update(config *proxmox.GuestConfig) (proxmox.ConfigUpdate, error) 
 }
 
 // newDevice is the first value of a slot that the guest lacks.
-func (j *job) newDevice(config *proxmox.GuestConfig, g *group, slot string, planned map[string]attr.Value) (string, error) {
+func (j *job) newDevice(config *proxmox.GuestConfig, g *settings.Group, slot string, planned map[string]attr.Value) (string, error) {
 	switch g {
 	case disksGroup:
 		return j.newDisk(config, slot, planned)
@@ -108,7 +109,7 @@ func (j *job) newDevice(config *proxmox.GuestConfig, g *group, slot string, plan
 }
 
 func newSerial(planned map[string]attr.Value) string {
-	if device := textOf(planned["device"]); device != "" {
+	if device := settings.TextOf(planned["device"]); device != "" {
 		return device
 	}
 	return serialSocket
@@ -117,10 +118,10 @@ func newSerial(planned map[string]attr.Value) string {
 // newDisk asks for a new volume: PVE takes "storage:size" with the size in GiB.
 func (j *job) newDisk(config *proxmox.GuestConfig, slot string, planned map[string]attr.Value) (string, error) {
 	size, _ := planned["size_gib"].(types.Float64)
-	if !isKnown(size) {
+	if !settings.IsKnown(size) {
 		return "", fmt.Errorf("there is no disk %s, and a new one needs size_gib", slot)
 	}
-	storage := textOf(planned["storage"])
+	storage := settings.TextOf(planned["storage"])
 	if storage == "" {
 		storage = j.storage(config)
 	}
@@ -128,33 +129,33 @@ func (j *job) newDisk(config *proxmox.GuestConfig, slot string, planned map[stri
 		return "", fmt.Errorf("the new disk %s needs a storage", slot)
 	}
 	disk := storage + ":" + strconv.FormatFloat(size.ValueFloat64(), 'f', -1, 64)
-	if format := textOf(planned["format"]); format != "" {
+	if format := settings.TextOf(planned["format"]); format != "" {
 		disk += ",format=" + format
 	}
 	return disk, nil
 }
 
 func (j *job) newNIC(slot string, planned map[string]attr.Value) (string, error) {
-	model := textOf(planned["model"])
+	model := settings.TextOf(planned["model"])
 	if model == "" {
 		model = defaultModel
 	}
 	if mac := j.seed.macs[slot]; mac != "" {
 		model += "=" + mac
 	}
-	if bridge := textOf(planned["bridge"]); bridge != "" {
+	if bridge := settings.TextOf(planned["bridge"]); bridge != "" {
 		return model, nil
 	}
 	if j.defaults.Bridge == "" {
 		return "", fmt.Errorf("the new device %s needs a bridge: set it, or the provider's defaults.bridge", slot)
 	}
-	return prop{name: "bridge"}.put(model, j.defaults.Bridge)
+	return settings.Prop{Name: "bridge"}.Put(model, j.defaults.Bridge)
 }
 
 // storage is where new volumes of the guest go: the VM's storage, else the one
 // that its boot disk is on.
 func (j *job) storage(config *proxmox.GuestConfig) string {
-	if storage := j.plan.text("storage"); storage != "" {
+	if storage := j.plan.Text("storage"); storage != "" {
 		return storage
 	}
 	return bootStorage(config)
@@ -180,7 +181,7 @@ var cloudInitSlots = []string{"ide2", "ide0", "ide1", "ide3"}
 // addCloudInitDrive adds the drive through which PVE passes cloud-init's data,
 // where it is configured and the template has none.
 func (j *job) addCloudInitDrive(config *proxmox.GuestConfig, values map[string]string) {
-	if isNull(j.config.values["cloud_init"]) {
+	if settings.IsNull(j.config.Values["cloud_init"]) {
 		return
 	}
 	for _, drive := range config.CDROMs() {
@@ -200,21 +201,21 @@ func (j *job) addCloudInitDrive(config *proxmox.GuestConfig, values map[string]s
 // deletes one that is no longer configured. What PVE has cannot be compared: it
 // shows a mask.
 func (j *job) writePassword(update *proxmox.ConfigUpdate) {
-	here := at("cloud_init").AtName("password_wo")
-	given := fields(j.config.values["cloud_init"])
+	here := settings.At("cloud_init").AtName("password_wo")
+	given := settings.Fields(j.config.Values["cloud_init"])
 	password := given["password_wo"]
-	changed := !isSame(given["password_wo_version"], fields(j.state.values["cloud_init"])["password_wo_version"])
+	changed := !isSame(given["password_wo_version"], settings.Fields(j.state.Values["cloud_init"])["password_wo_version"])
 	switch {
-	case isKnown(password) && (j.first || changed || !j.applied.has(here)):
-		update.Set["cipassword"] = textOf(password)
-	case isNull(password) && j.applied.has(here):
+	case settings.IsKnown(password) && (j.first || changed || !j.applied.Has(here)):
+		update.Set["cipassword"] = settings.TextOf(password)
+	case settings.IsNull(password) && j.applied.Has(here):
 		update.Delete = append(update.Delete, "cipassword")
 	}
 }
 
 func isSame(a, b attr.Value) bool {
-	if isNull(a) || isNull(b) {
-		return isNull(a) == isNull(b)
+	if settings.IsNull(a) || settings.IsNull(b) {
+		return settings.IsNull(a) == settings.IsNull(b)
 	}
 	return a.Equal(b)
 }

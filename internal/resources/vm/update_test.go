@@ -11,21 +11,22 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
 const uid = "0b9a9d5c-5f0e-4c0f-8f55-2f1d6b1c7a10"
 
 // documentOf is a resource as Terraform would hand it over.
-func documentOf(t *testing.T, values o) document {
+func documentOf(t *testing.T, values o) settings.Document {
 	t.Helper()
 	object, ok := resourceSchema(t).Schema.Type().(types.ObjectType)
 	if !ok {
 		t.Fatal("the schema is no object")
 	}
-	d := newDocument(t.Context(), object.AttrTypes)
+	d := settings.NewDocument(t.Context(), object.AttrTypes)
 	if values != nil {
-		d.values = value(t, object, values).(types.Object).Attributes()
+		d.Values = value(t, object, values).(types.Object).Attributes()
 	}
 	return d
 }
@@ -45,7 +46,7 @@ func TestUpdateSendsChangedKeysOnly(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		config  o
-		applied applied
+		applied settings.Applied
 		state   o
 		first   bool
 		set     map[string]string
@@ -225,7 +226,7 @@ func TestAppliedPaths(t *testing.T) {
 		"cloud_init": o{"password_wo": "x", "dns": o{"domain": "a"}, "interfaces": o{"net0": o{"ipv4": o{"method": "dhcp"}}}},
 	})
 	var got []string
-	table.walk(path.Empty(), given.object(), func(p path.Path) { got = append(got, p.String()) })
+	table.Walk(path.Empty(), given.Object(), func(p path.Path) { got = append(got, p.String()) })
 	slices.Sort(got)
 	want := []string{
 		"cloud_init.dns.domain", `cloud_init.interfaces["net0"]`, `cloud_init.interfaces["net0"].ipv4.method`, "cloud_init.password_wo",

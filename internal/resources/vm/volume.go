@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 
+	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
@@ -20,13 +21,13 @@ type volume struct {
 // volumes are the configured ones, in order of their slots.
 func (j *job) volumes() []volume {
 	var all []volume
-	planned := entries(j.plan.values[disksGroup.name])
-	for slot, config := range entries(j.config.values[disksGroup.name]) {
-		all = append(all, volume{slot, fields(config), fields(planned[slot])})
+	planned := settings.Entries(j.plan.Values[disksGroup.Name])
+	for slot, config := range settings.Entries(j.config.Values[disksGroup.Name]) {
+		all = append(all, volume{slot, settings.Fields(config), settings.Fields(planned[slot])})
 	}
 	for _, g := range volumeGroups {
-		if config := j.config.values[g.name]; !isNull(config) {
-			all = append(all, volume{g.device, fields(config), fields(j.plan.values[g.name])})
+		if config := j.config.Values[g.Name]; !settings.IsNull(config) {
+			all = append(all, volume{g.Device, settings.Fields(config), settings.Fields(j.plan.Values[g.Name])})
 		}
 	}
 	slices.SortFunc(all, func(a, b volume) int {
@@ -39,7 +40,7 @@ func (j *job) volumes() []volume {
 }
 
 // volumeGroups are the devices beside the disks that have a volume.
-var volumeGroups = []*group{efiGroup, tpmGroup}
+var volumeGroups = []*settings.Group{efiGroup, tpmGroup}
 
 // move is a volume that is to be on another storage, or in another format; what
 // is empty stays as it is.
@@ -55,11 +56,11 @@ func (j *job) moves(config *proxmox.GuestConfig) []move {
 			continue
 		}
 		m := move{slot: v.slot}
-		if !isNull(v.config["storage"]) && textOf(v.planned["storage"]) != disk.Storage() {
-			m.storage = textOf(v.planned["storage"])
+		if !settings.IsNull(v.config["storage"]) && settings.TextOf(v.planned["storage"]) != disk.Storage() {
+			m.storage = settings.TextOf(v.planned["storage"])
 		}
-		if !isNull(v.config["format"]) && textOf(v.planned["format"]) != disk.VolumeFormat() {
-			m.format = textOf(v.planned["format"])
+		if !settings.IsNull(v.config["format"]) && settings.TextOf(v.planned["format"]) != disk.VolumeFormat() {
+			m.format = settings.TextOf(v.planned["format"])
 		}
 		if m.storage != "" || m.format != "" {
 			moves = append(moves, m)
@@ -80,7 +81,7 @@ func (j *job) moveVolumes(ctx context.Context, config *proxmox.GuestConfig) erro
 
 // newVolume asks for the volume of a device whose size is PVE's.
 func (j *job) newVolume(config *proxmox.GuestConfig, slot string, planned map[string]attr.Value) (string, error) {
-	storage := textOf(planned["storage"])
+	storage := settings.TextOf(planned["storage"])
 	if storage == "" {
 		storage = j.storage(config)
 	}
@@ -93,15 +94,15 @@ func (j *job) newVolume(config *proxmox.GuestConfig, slot string, planned map[st
 // destroyedSlots are the devices that are no longer configured and whose volume
 // is to go with them.
 func (j *job) destroyedSlots() []string {
-	held := entries(j.state.values[disksGroup.name])
+	held := settings.Entries(j.state.Values[disksGroup.Name])
 	return slices.DeleteFunc(removedVolumes(j.applied, j.config), func(slot string) bool {
 		state := held[slot]
 		for _, g := range volumeGroups {
-			if g.device == slot {
-				state = j.state.values[g.name]
+			if g.Device == slot {
+				state = j.state.Values[g.Name]
 			}
 		}
-		return textOf(fields(state)["on_removal"]) != removalDestroy
+		return settings.TextOf(settings.Fields(state)["on_removal"]) != removalDestroy
 	})
 }
 
@@ -140,7 +141,7 @@ func (j *job) destroyVolumes(ctx context.Context) error {
 // liftsProtection reports whether the change takes the VM's protection off and
 // volumes away: PVE looks at the protection before the change.
 func (j *job) liftsProtection() bool {
-	if !isTrue(j.state.values["protection"]) || isTrue(j.plan.values["protection"]) {
+	if !isTrue(j.state.Values["protection"]) || isTrue(j.plan.Values["protection"]) {
 		return false
 	}
 	return len(removedDrives(j.applied, j.config)) > 0
@@ -148,18 +149,18 @@ func (j *job) liftsProtection() bool {
 
 // removedDrives are the removed volumes and CD-ROM drives: PVE keeps both where
 // a VM is protected.
-func removedDrives(applied applied, config document) []string {
+func removedDrives(applied settings.Applied, config settings.Document) []string {
 	return append(removedVolumes(applied, config), removedSlots(cdromGroup, applied, config)...)
 }
 
 // removedSlots are the slots of a map that were applied and are no longer
 // configured.
-func removedSlots(g *group, applied applied, config document) []string {
-	if isUnknown(config.values[g.name]) {
+func removedSlots(g *settings.Group, applied settings.Applied, config settings.Document) []string {
+	if isUnknown(config.Values[g.Name]) {
 		return nil
 	}
-	kept := entries(config.values[g.name])
-	return slices.DeleteFunc(applied.slots(at(g.name)), func(slot string) bool {
+	kept := settings.Entries(config.Values[g.Name])
+	return slices.DeleteFunc(applied.Slots(settings.At(g.Name)), func(slot string) bool {
 		_, configured := kept[slot]
 		return configured
 	})
@@ -167,11 +168,11 @@ func removedSlots(g *group, applied applied, config document) []string {
 
 // removedVolumes are the slots of volumes that were applied and are no longer
 // configured, the first one first.
-func removedVolumes(applied applied, config document) []string {
+func removedVolumes(applied settings.Applied, config settings.Document) []string {
 	slots := removedSlots(disksGroup, applied, config)
 	for _, g := range volumeGroups {
-		if isNull(config.values[g.name]) && applied.has(at(g.name)) {
-			slots = append(slots, g.device)
+		if settings.IsNull(config.Values[g.Name]) && applied.Has(settings.At(g.Name)) {
+			slots = append(slots, g.Device)
 		}
 	}
 	return slots
@@ -183,13 +184,13 @@ func removedVolumes(applied applied, config document) []string {
 func (j *job) write(ctx context.Context) (*proxmox.GuestConfig, error) {
 	before, err := j.client.Configure(ctx, j.guest, j.spend(), j.update)
 	if slices.Contains(proxmox.UnknownParams(err), upgradeKey) {
-		j.diags.AddAttributeWarning(at(cloudInitGroup.name).AtName("upgrade"), "The node does not know this setting",
+		j.diags.AddAttributeWarning(settings.At(cloudInitGroup.Name).AtName("upgrade"), "The node does not know this setting",
 			"All else was written. Cloud-init decides by itself whether it upgrades packages, and this stays a difference until the node is upgraded.")
 		j.withoutUpgrade = true
 		before, err = j.client.Configure(ctx, j.guest, nil, j.update)
 	}
-	order := at("boot_order")
-	if err != nil || !j.writesDrive || isNull(j.config.values["boot_order"]) && !j.applied.has(order) {
+	order := settings.At("boot_order")
+	if err != nil || !j.writesDrive || settings.IsNull(j.config.Values["boot_order"]) && !j.applied.Has(order) {
 		return before, err
 	}
 	return j.client.Configure(ctx, j.guest, nil, j.update)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
@@ -12,8 +13,8 @@ const waitPause = time.Second
 
 // waits reports whether a document asks to wait for the guest's agent, or for
 // what only that tells.
-func waits(d document) bool {
-	return d.text("wait_for") == waitAgent || d.text("wait_for") == waitCloudInit
+func waits(d settings.Document) bool {
+	return d.Text("wait_for") == waitAgent || d.Text("wait_for") == waitCloudInit
 }
 
 // wait waits for what wait_for names, in a guest that runs.
@@ -21,7 +22,7 @@ func (j *job) wait(ctx context.Context) error {
 	if j.status() != powerRunning {
 		return nil
 	}
-	switch j.plan.text("wait_for") {
+	switch j.plan.Text("wait_for") {
 	case waitAgent:
 		return poll(ctx, "the guest agent", func() (bool, error) {
 			err := j.client.VMs.AgentPing(ctx, j.guest.Node, j.guest.VMID)
