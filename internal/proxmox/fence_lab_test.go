@@ -1,6 +1,8 @@
 package proxmox
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -241,6 +243,40 @@ func TestFenceLapses(t *testing.T) {
 		proof, err = b.client.ProveFence(t.Context(), f)
 		noError(t, err)
 		wantState(t, proof, FenceUnknown, "only another path")
+	})
+}
+
+// TestUnfenceAwaitsNode has a VM's node come back while unfencing waits for it,
+// and stay away beyond the deadline.
+func TestUnfenceAwaitsNode(t *testing.T) {
+	t.Parallel()
+
+	bothVersions(t, func(t *testing.T, version string) {
+		b := newFenceBench(t, version)
+		b.vm(t, "pve2", 101, nil)
+		f := Fence{Action: FenceStop, Node: "pve2", VMID: 101, Foreign: true}
+		proof, before, err := b.client.Fence(t.Context(), f)
+		noError(t, err)
+		wantState(t, proof, Fenced)
+
+		noError(t, b.Faults().NodeOffline("pve2"))
+		ctx, cancel := context.WithCancel(t.Context())
+		f.Progress = func(string) { cancel() }
+		if _, err := b.client.Unfence(ctx, f, before); !errors.Is(err, context.Canceled) {
+			t.Errorf("with the node away: %v", err)
+		}
+		var told []string
+		f.Progress = func(line string) {
+			if told = append(told, line); len(told) == 1 {
+				noError(t, b.Faults().NodeOnline("pve2"))
+			}
+		}
+		if left := b.unfence(t, f, before); len(left) > 0 || !strings.Contains(told[0], "waiting for the node of VM 101") {
+			t.Errorf("left out: %v, told: %q", left, told)
+		}
+		if !b.status(t, "pve2", 101).Running() {
+			t.Error("it does not run again")
+		}
 	})
 }
 

@@ -16,7 +16,7 @@ func (c *Client) Unfence(ctx context.Context, f Fence, before FenceBefore) (left
 	if f.Action.OfNode() {
 		return c.unfenceNode(ctx, f, before)
 	}
-	permit, err := c.permitFence(ctx, f)
+	permit, err := c.permitUnfence(ctx, f, before)
 	if isGone(err) {
 		return []string{err.Error()}, nil
 	}
@@ -38,7 +38,7 @@ func (c *Client) unfenceGuest(ctx context.Context, f Fence, permit fencePermit, 
 	}
 	f.tell("starting VM %d on %s", f.VMID, permit.config.Node)
 	return c.startAgain(ctx, KindVM, func(ctx context.Context) (PowerPermission, string, error) {
-		permit, err := c.permitFence(ctx, f)
+		permit, err := c.permitUnfence(ctx, f, before)
 		if err != nil {
 			return nil, "", err
 		}
@@ -46,9 +46,28 @@ func (c *Client) unfenceGuest(ctx context.Context, f Fence, permit fencePermit, 
 	}, f.VMID)
 }
 
-func isGone(err error) bool {
+// permitUnfence is permitFence, which for a start asks again as long as the VM
+// is on a node that does not answer: the node may come back, or HA may recover
+// the VM elsewhere.
+func (c *Client) permitUnfence(ctx context.Context, f Fence, before FenceBefore) (fencePermit, error) {
+	starts := f.Action == FenceStop && len(before.Guests) > 0
+	for {
+		permit, err := c.permitFence(ctx, f)
+		if !starts || !IsUnavailable(err) && !hasStanding(err, Unreachable) {
+			return permit, err
+		}
+		f.tell("waiting for the node of VM %d to answer", f.VMID)
+		if stopped := c.clock.Sleep(ctx, fencePoll); stopped != nil {
+			return permit, fmt.Errorf("%w: %w", stopped, err)
+		}
+	}
+}
+
+func isGone(err error) bool { return hasStanding(err, Gone) }
+
+func hasStanding(err error, standing Standing) bool {
 	var refused *OwnershipError
-	return errors.As(err, &refused) && refused.Standing == Gone
+	return errors.As(err, &refused) && refused.Standing == standing
 }
 
 // linksUp takes those devices up that are still there.
