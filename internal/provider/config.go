@@ -33,7 +33,7 @@ func (s *settings) options(diags *diag.Diagnostics) proxmox.Options {
 		VMIDRange:         s.readRange(diags),
 		LedgerPool:        s.pool.value,
 		FenceScope:        s.fenceScope(),
-		Limits:            s.readLimits(),
+		Limits:            s.readLimits(diags),
 	}
 	s.splitToken(&options, diags)
 	return options
@@ -83,16 +83,25 @@ func (s *settings) readRange(diags *diag.Diagnostics) proxmox.VMIDRange {
 	return proxmox.VMIDRange{First: from, Last: to}
 }
 
-func (s *settings) readLimits() proxmox.Limits {
-	limits := s.config.Limits
-	if limits == nil {
-		return proxmox.Limits{}
-	}
+func (s *settings) readLimits(diags *diag.Diagnostics) proxmox.Limits {
 	return proxmox.Limits{
-		Requests:        number(limits.Requests),
-		TasksPerNode:    number(limits.TasksPerNode),
-		TasksPerStorage: number(limits.TasksPerStorage),
+		Requests:        s.requests.limit(diags),
+		TasksPerNode:    s.tasksPerNode.limit(diags),
+		TasksPerStorage: s.tasksPerStorage.limit(diags),
 	}
+}
+
+// limit is how much may run at once; 0 where nothing says.
+func (s *setting) limit(diags *diag.Diagnostics) int {
+	if !s.given() {
+		return 0
+	}
+	number, err := strconv.Atoi(s.value)
+	if err != nil || number < 1 || number > maxLimit {
+		s.fail(diags, fmt.Sprintf("must be a whole number from 1 to %d; %q is not", maxLimit, s.value))
+		return 0
+	}
+	return number
 }
 
 func (s *settings) defaults() framework.Defaults {
@@ -116,29 +125,22 @@ func (s *settings) fenceScope() proxmox.FenceScope {
 	return scope
 }
 
-// timeouts replaces the defaults that the provider block overrides. The texts
-// have passed the schema's validators.
-func (s *settings) timeouts() framework.Timeouts {
+// timeouts replaces the defaults that the provider block or the environment
+// overrides.
+func (s *settings) timeouts(diags *diag.Diagnostics) framework.Timeouts {
 	timeouts := framework.DefaultTimeouts()
-	given := s.config.Timeouts
-	if given == nil {
-		return timeouts
-	}
-	for _, t := range []struct {
-		text *string
-		into *time.Duration
-	}{
-		{given.Create, &timeouts.Create},
-		{given.Read, &timeouts.Read},
-		{given.Update, &timeouts.Update},
-		{given.Delete, &timeouts.Delete},
+	for given, into := range map[*setting]*time.Duration{
+		s.create: &timeouts.Create, s.read: &timeouts.Read, s.update: &timeouts.Update, s.remove: &timeouts.Delete,
 	} {
-		if t.text == nil {
+		if !given.given() {
 			continue
 		}
-		if duration, err := time.ParseDuration(*t.text); err == nil {
-			*t.into = duration
+		duration, err := time.ParseDuration(given.value)
+		if err != nil || duration <= 0 {
+			given.fail(diags, fmt.Sprintf("must be a duration such as 90s or 15m; %q is not", given.value))
+			continue
 		}
+		*into = duration
 	}
 	return timeouts
 }

@@ -79,7 +79,7 @@ func (p *proxmoxProvider) Configure(ctx context.Context, req provider.ConfigureR
 	data.Client = client
 	data.VMIDRange = options.VMIDRange
 	data.Defaults = settings.defaults()
-	data.Timeouts = settings.timeouts()
+	data.Timeouts = settings.timeouts(&resp.Diagnostics)
 }
 
 // unknownAttributes names the attributes whose values come from what does not

@@ -17,9 +17,10 @@ import (
 // does not set may come from the environment.
 func (p *proxmoxProvider) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.SchemaResponse) {
 	resp.Schema = schema.Schema{
-		MarkdownDescription: "Manages virtual machines on [Proxmox VE](https://www.proxmox.com/proxmox-ve) 8.4 and 9 through its API. " +
-			"A guest that the provider did not make is never changed or deleted.\n\n" +
-			"Everything can also be set in the environment; what the block sets wins.",
+		MarkdownDescription: "Manages virtual machines, containers, seed images and firewalls on [Proxmox VE](https://www.proxmox.com/proxmox-ve) 8.4 and 9 through its API. " +
+			"A guest that the provider did not make is never changed or deleted, unless it was adopted by an `adopt:` import; " +
+			"fencing alone reaches others, and those only that `fence_scope` lists.\n\n" +
+			"Everything but `fence_scope` can also be set in the environment; what the block sets wins.",
 		Attributes: map[string]schema.Attribute{
 			"endpoint": schema.StringAttribute{
 				Optional: true,
@@ -139,10 +140,13 @@ func defaultsAttribute() schema.Attribute {
 	}
 }
 
+// maxLimit bounds each of the limits.
+const maxLimit = 1000
+
 func limitsAttribute() schema.Attribute {
 	limit := func(what string) schema.Attribute {
 		return schema.Int64Attribute{
-			Optional: true, Validators: []validator.Int64{int64validator.Between(1, 1000)},
+			Optional: true, Validators: []validator.Int64{int64validator.Between(1, maxLimit)},
 			MarkdownDescription: what,
 		}
 	}
@@ -150,9 +154,9 @@ func limitsAttribute() schema.Attribute {
 		Optional:            true,
 		MarkdownDescription: "How much runs at once.",
 		Attributes: map[string]schema.Attribute{
-			"requests":          limit("Requests in flight (16 unless given)."),
-			"tasks_per_node":    limit("Heavy tasks, such as clones, that run on one node (4 unless given)."),
-			"tasks_per_storage": limit("Heavy tasks that use one storage (2 unless given)."),
+			"requests":          limit("Requests in flight (16 unless given). Environment: `PROXMOX_LIMIT_REQUESTS`."),
+			"tasks_per_node":    limit("Heavy tasks, such as clones, that run on one node (4 unless given). Environment: `PROXMOX_LIMIT_TASKS_PER_NODE`."),
+			"tasks_per_storage": limit("Heavy tasks that use one storage (2 unless given). Environment: `PROXMOX_LIMIT_TASKS_PER_STORAGE`."),
 		},
 	}
 }
@@ -168,10 +172,10 @@ func timeoutsAttribute() schema.Attribute {
 		Optional:            true,
 		MarkdownDescription: "How long operations may take where a resource's own `timeouts` say nothing, such as `\"90s\"` or `\"15m\"`.",
 		Attributes: map[string]schema.Attribute{
-			"create": timeout("Making something (30 minutes unless given)."),
-			"read":   timeout("Reading something (5 minutes unless given)."),
-			"update": timeout("Changing something (30 minutes unless given)."),
-			"delete": timeout("Deleting something (15 minutes unless given)."),
+			"create": timeout("Making something (30 minutes unless given). Environment: `PROXMOX_TIMEOUT_CREATE`."),
+			"read":   timeout("Reading something (5 minutes unless given). Environment: `PROXMOX_TIMEOUT_READ`."),
+			"update": timeout("Changing something (30 minutes unless given). Environment: `PROXMOX_TIMEOUT_UPDATE`."),
+			"delete": timeout("Deleting something (15 minutes unless given). Environment: `PROXMOX_TIMEOUT_DELETE`."),
 		},
 	}
 }

@@ -31,7 +31,10 @@ type settings struct {
 	cluster, vmidRange                           *setting
 	node, storage, bridge, pool                  *setting
 
-	limits *setting
+	limits                                  *setting
+	requests, tasksPerNode, tasksPerStorage *setting
+	create, read, update, remove            *setting
+
 	config model
 }
 
@@ -45,7 +48,13 @@ func newSettings(config model, env func(string) string) *settings {
 	if config.Defaults == nil {
 		config.Defaults = &defaultsModel{}
 	}
-	defaults := path.Root("defaults")
+	if config.Limits == nil {
+		config.Limits = &limitsModel{}
+	}
+	if config.Timeouts == nil {
+		config.Timeouts = &timeoutsModel{}
+	}
+	defaults, limits, timeouts := path.Root("defaults"), path.Root("limits"), path.Root("timeouts")
 	s := &settings{
 		config:            config,
 		endpoint:          root("endpoint", "PROXMOX_ENDPOINT", config.Endpoint),
@@ -68,12 +77,22 @@ func newSettings(config model, env func(string) string) *settings {
 		bridge:            nested(defaults, "bridge", "PROXMOX_BRIDGE", config.Defaults.Bridge),
 		pool:              nested(defaults, "pool", "PROXMOX_POOL", config.Defaults.Pool),
 		limits:            root("limits", "", nil),
+		requests:          nested(limits, "requests", "PROXMOX_LIMIT_REQUESTS", numberText(config.Limits.Requests)),
+		tasksPerNode:      nested(limits, "tasks_per_node", "PROXMOX_LIMIT_TASKS_PER_NODE", numberText(config.Limits.TasksPerNode)),
+		tasksPerStorage:   nested(limits, "tasks_per_storage", "PROXMOX_LIMIT_TASKS_PER_STORAGE", numberText(config.Limits.TasksPerStorage)),
+		create:            nested(timeouts, "create", "PROXMOX_TIMEOUT_CREATE", config.Timeouts.Create),
+		read:              nested(timeouts, "read", "PROXMOX_TIMEOUT_READ", config.Timeouts.Read),
+		update:            nested(timeouts, "update", "PROXMOX_TIMEOUT_UPDATE", config.Timeouts.Update),
+		remove:            nested(timeouts, "delete", "PROXMOX_TIMEOUT_DELETE", config.Timeouts.Delete),
 	}
 	s.password.verbatim = true
 	s.readEndpoints(env)
 	s.readTrust(env)
 	s.readCredentials(env)
-	for _, alone := range []*setting{s.cluster, s.vmidRange, s.node, s.storage, s.bridge, s.pool} {
+	for _, alone := range []*setting{
+		s.cluster, s.vmidRange, s.node, s.storage, s.bridge, s.pool,
+		s.requests, s.tasksPerNode, s.tasksPerStorage, s.create, s.read, s.update, s.remove,
+	} {
 		fill(env, alone)
 	}
 	return s
@@ -162,6 +181,14 @@ func (s *setting) name() string {
 
 func joined(texts []string) *string {
 	text := strings.Join(texts, ",")
+	return &text
+}
+
+func numberText(value *int64) *string {
+	if value == nil {
+		return nil
+	}
+	text := strconv.FormatInt(*value, 10)
 	return &text
 }
 

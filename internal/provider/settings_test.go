@@ -1,8 +1,10 @@
 package provider
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,7 +47,7 @@ func TestSettings(t *testing.T) {
 	if got := s.defaults(); got != (framework.Defaults{Node: "pve1", Storage: "local-lvm", Pool: "terraform"}) {
 		t.Errorf("defaults are %+v: the block wins, the environment fills in", got)
 	}
-	if got, rest := s.timeouts(), framework.DefaultTimeouts(); got.Create != 90*time.Second || got.Delete != rest.Delete || got.Read != rest.Read {
+	if got, rest := s.timeouts(&diags), framework.DefaultTimeouts(); got.Create != 90*time.Second || got.Delete != rest.Delete || got.Read != rest.Read {
 		t.Errorf("timeouts are %+v", got)
 	}
 }
@@ -65,6 +67,35 @@ func TestSettingsOfTheEnvironment(t *testing.T) {
 	}
 	if diags.HasError() || !reflect.DeepEqual(options, want) {
 		t.Errorf("options are %+v, want %+v (%v)", options, want, diags)
+	}
+}
+
+// TestTuningOfTheEnvironment: the block's limits and timeouts win one by one,
+// and what the environment says wrongly is told by its variable.
+func TestTuningOfTheEnvironment(t *testing.T) {
+	t.Parallel()
+
+	var diags diag.Diagnostics
+	s := newSettings(model{
+		Limits:   &limitsModel{Requests: pointer(int64(8))},
+		Timeouts: &timeoutsModel{Create: pointer("90s")},
+	}, environment{
+		"PROXMOX_LIMIT_REQUESTS": "4", "PROXMOX_LIMIT_TASKS_PER_NODE": "3", "PROXMOX_LIMIT_TASKS_PER_STORAGE": "many",
+		"PROXMOX_TIMEOUT_CREATE": "1s", "PROXMOX_TIMEOUT_DELETE": "2m", "PROXMOX_TIMEOUT_UPDATE": "soon",
+	}.get)
+	if got := s.readLimits(&diags); got != (proxmox.Limits{Requests: 8, TasksPerNode: 3}) {
+		t.Errorf("limits are %+v", got)
+	}
+	if got := s.timeouts(&diags); got.Create != 90*time.Second || got.Delete != 2*time.Minute || got.Update != framework.DefaultTimeouts().Update {
+		t.Errorf("timeouts are %+v", got)
+	}
+	if diags.ErrorsCount() != 2 {
+		t.Errorf("two variables are wrong: %v", diags)
+	}
+	for _, name := range []string{"PROXMOX_LIMIT_TASKS_PER_STORAGE", "PROXMOX_TIMEOUT_UPDATE"} {
+		if !strings.Contains(fmt.Sprint(diags), name) {
+			t.Errorf("%s is not named: %v", name, diags)
+		}
 	}
 }
 
