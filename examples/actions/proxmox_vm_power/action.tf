@@ -1,3 +1,8 @@
+resource "proxmox_vm" "web" {
+  name     = "web-1"
+  template = 9000
+}
+
 # terraform apply -invoke=action.proxmox_vm_power.reboot
 action "proxmox_vm_power" "reboot" {
   config {

@@ -1,5 +1,5 @@
 data "proxmox_guest_probe" "erp" {
-  vmid    = proxmox_vm.erp.vmid
+  vmid    = 20007
   service = "postgresql"
 }
 

@@ -1,10 +1,5 @@
-provider "proxmox" {
-  # What may be fenced though it is not the provider's own.
-  fence_scope = {
-    vmids = [101]
-    nodes = ["pve2"]
-  }
-}
+# Guests and nodes that are not the provider's own have to be listed in its
+# fence_scope: fence_scope = { vmids = [101], nodes = ["pve2"] }
 
 # Stop a VM and prove it: nothing that depends on it goes on before.
 resource "proxmox_fence_action" "erp" {
@@ -20,6 +15,11 @@ resource "proxmox_fence_action" "erp" {
       max_lag = "5m"
     }
   }
+}
+
+resource "proxmox_vm" "web" {
+  name     = "web-1"
+  template = 9000
 }
 
 # Cut a VM of the provider's own off the network while it keeps running.

@@ -164,6 +164,21 @@ func (w *Workspace) Plan(ctx context.Context, extra ...string) (changes bool, ou
 	return false, output, err
 }
 
+// HasActions reports whether the CLI knows action blocks: Terraform does from
+// 1.14 on, OpenTofu does not.
+func (w *Workspace) HasActions(ctx context.Context) bool {
+	output, err := w.Run(ctx, "version")
+	var major, minor int
+	if err != nil {
+		return false
+	}
+	if _, err := fmt.Sscanf(output, "Terraform v%d.%d", &major, &minor); err != nil {
+		return false
+	}
+
+	return major > 1 || major == 1 && minor >= 14
+}
+
 // State decodes the whole state, as `show -json` prints it.
 func (w *Workspace) State(ctx context.Context) (State, error) {
 	output, err := w.Run(ctx, "show", "-json")
