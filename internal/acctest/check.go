@@ -29,11 +29,13 @@ func Equal(want string) Want {
 	}
 }
 
-// Contains wants a part.
-func Contains(want string) Want {
+// Contains wants these parts.
+func Contains(parts ...string) Want {
 	return func(value string, _ bool) error {
-		if !strings.Contains(value, want) {
-			return fmt.Errorf("is %q, without %q", value, want)
+		for _, part := range parts {
+			if !strings.Contains(value, part) {
+				return fmt.Errorf("is %q, without %q", value, part)
+			}
 		}
 
 		return nil

@@ -25,10 +25,9 @@ func counted(t *testing.T, target *acctest.Target, workspace *cli.Workspace, arg
 }
 
 // besidesPolls is the number of requests without those that ask a task whether
-// it has ended, of which there are as many as the task takes, and without the
-// one that reads the token's privileges for all guests of a run.
+// it has ended, of which there are as many as the task takes.
 func besidesPolls(count pvelab.Count) int {
-	return count.Total - count.Requests["GET /nodes/{node}/tasks/{upid}/status"] - min(1, count.Requests["GET /access/permissions"])
+	return count.Total - count.Requests["GET /nodes/{node}/tasks/{upid}/status"]
 }
 
 func within(t *testing.T, what string, got, budget int, count pvelab.Count) {

@@ -162,8 +162,7 @@ func TestAccVM_taskWarnings(t *testing.T) {
 	acctest.Must(t, workspace.Write(plain(target, "acc-warned", "")))
 	output := acctest.MustRun(t, workspace, "apply", "-auto-approve")
 	said(t, output, "warning", "the thin pool is nearly full")
-	target.One(t, "acc-warned")
-	acctest.MustRun(t, workspace, "destroy", "-auto-approve")
+	heals(t, target, workspace, "acc-warned")
 }
 
 // TestAccVM_nodeLostMidTask takes the node away while it clones. PVE's worker is

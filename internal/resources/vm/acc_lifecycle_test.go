@@ -130,7 +130,7 @@ func lifecycleWants(facts acctest.Facts, name string, s settings) map[string]acc
 		wants["tags"] = acctest.Equal("stage;web")
 	}
 	if s.vlan > 0 {
-		wants["net0"] = acctest.Contains(fmt.Sprintf("tag=%d", s.vlan))
+		wants["net0"] = acctest.Contains("bridge="+s.bridge, fmt.Sprintf("tag=%d", s.vlan))
 	}
 
 	return wants

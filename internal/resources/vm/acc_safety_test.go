@@ -171,9 +171,11 @@ func TestAccVM_takenOver(t *testing.T) {
 	said(t, output, fmt.Sprint(vmidOf(vm)), "will be created")
 
 	// Destroyed from a state that still names the id, without a refresh first.
-	if output, err := workspace.Destroy(ctx, "-refresh=false"); err != nil {
+	output, err = workspace.Destroy(ctx, "-refresh=false")
+	if err != nil {
 		t.Errorf("destroying what is gone is no error: %v\n%s", err, output)
 	}
+	said(t, output, "was gone already", "left alone", "it carries no marker")
 	check()
 	acctest.MustRun(t, workspace, "apply", "-auto-approve")
 	check()
@@ -200,7 +202,7 @@ func TestAccVM_takenOverUpdate(t *testing.T) {
 	if err == nil {
 		t.Errorf("the stranger was taken for ours:\n%s", output)
 	}
-	said(t, output, fmt.Sprint(vmidOf(vm)))
+	said(t, output, fmt.Sprint(vmidOf(vm)), "not the provider's own", "it carries no marker")
 	check()
 }
 
