@@ -91,6 +91,31 @@ func TestAccFirewall_cluster(t *testing.T) {
 	wantOptions(t, target, at, map[string]string{})
 }
 
+// TestAccFirewall_clusterTagged: beside rules made by hand, what the plan makes
+// of the list counts.
+func TestAccFirewall_clusterTagged(t *testing.T) {
+	t.Parallel()
+	target := acctest.NewLab(t, pvelab.Options{})
+	const at, lockout = "/cluster/firewall", "would lock the provider out"
+	const on = "ownership = \"tagged\"\ntag = \"mine\"\noptions = { enabled = true, policy_in = \"DROP\" }\n"
+	const api = `{ direction = "in", action = "ACCEPT", protocol = "tcp", destination_port = "8006" },`
+	const refusal = `{ direction = "in", action = "DROP", protocol = "tcp", destination_port = "22" },`
+	acctest.Must(t, target.Hand.Call(context.Background(), http.MethodPost, at+"/rules", byhand.Params{
+		"type": "in", "action": "ACCEPT", "macro": "SSH", "enable": "1",
+	}, nil))
+	workspace := target.Workspace(t)
+	acctest.Must(t, workspace.Write(shared(target, "cluster = true", on+"rules = ["+api+"]")))
+	acctest.MustRun(t, workspace, "apply", "-auto-approve")
+	wantRules(t, target, at, "in ACCEPT tcp 8006 # [terraform:mine]", "in ACCEPT SSH")
+
+	refused(t, target, workspace, shared(target, "cluster = true", on+"rules = []"), lockout, "8006 from 127.0.0.1")
+	refused(t, target, workspace, shared(target, "cluster = true", on+"rules = ["+api+refusal+"]"), lockout, "22 from 127.0.0.1")
+	acctest.Must(t, workspace.Write(shared(target, "cluster = true", on+"rules = ["+api+"]")))
+	noChanges(t, workspace)
+	acctest.MustRun(t, workspace, "destroy", "-auto-approve")
+	wantRules(t, target, at, "in ACCEPT SSH")
+}
+
 func TestAccFirewall_node(t *testing.T) {
 	t.Parallel()
 	target := acctest.NewLab(t, pvelab.Options{})

@@ -178,7 +178,7 @@ func (c *check) lockout(ctx context.Context) {
 	}
 	c.diags.AddAttributeError(path.Root("options").AtName("enabled"), "The cluster's firewall would lock the provider out",
 		fmt.Sprintf("It is switched on for all nodes at once, and %s.\n\n"+
-			"Add a rule that accepts TCP ports 8006 and 22 from there, before any that refuses them, or put the address into the set `management`, which PVE lets in. "+
+			"Add a rule that accepts TCP ports 8006 and 22 from there, before any that refuses them, or put the address into the set `management`, which PVE lets in where no rule refuses it. "+
 			"If something else keeps the nodes reachable, say accept_lockout_risk = true.", why))
 }
 

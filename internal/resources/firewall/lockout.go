@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"terraform-provider-proxmox/internal/proxmox"
+	"terraform-provider-proxmox/internal/resources/firewall/plan"
 )
 
 // entrances are the TCP ports that are to stay open to the provider: PVE's API
@@ -18,35 +19,68 @@ var entrances = []struct {
 	macro, service string
 }{{8006, "PMG", ""}, {22, "SSH", "ssh"}}
 
-// managementSet is the set whose members PVE itself lets reach the nodes.
+// managementSet is the set whose members PVE itself lets reach the nodes where
+// no rule decides: pve-firewall judges it after the rules and before the policy.
 const managementSet = "management"
 
 // closed tells why the planned firewall may lock out who comes from an address,
 // or "".
 func (c *check) closed(ctx context.Context, from netip.Addr) (why string, err error) {
-	rules := c.want.rules
+	lists := [][]proxmox.FirewallRule{c.want.rules}
 	if !c.want.managed || c.planned.marker() != "" {
-		// Others' rules may come first: they are as they are now.
 		has, err := c.client.Firewall.Rules(ctx, c.scope)
 		if err != nil {
 			return "", err
 		}
-		rules = has.Rules
-		if c.want.managed {
-			rules = slices.Concat(rules, c.want.rules)
-		}
+		lists = c.results(has.Rules)
 	}
-	a := approach{from: from, sets: c.want.sets, aliases: c.want.aliases}
-	if a.among(c.want.sets[managementSet]) == surely {
-		return "", nil
-	}
-	for _, entrance := range entrances {
-		a.port, a.macro, a.service = entrance.port, entrance.macro, entrance.service
-		if !a.open(rules, c.want.options["policy_in"]) {
-			return fmt.Sprintf("no rule is seen to accept TCP port %d from %s, where the provider runs", a.port, from), nil
+	for _, rules := range lists {
+		if why := c.shut(from, rules); why != "" {
+			return why, nil
 		}
 	}
 	return "", nil
+}
+
+// results are the lists that the plan may make of one with rules of others. How
+// it is changed depends on whether it is in force by then, and with it where
+// among the others new rules land.
+func (c *check) results(has []proxmox.FirewallRule) [][]proxmox.FirewallRule {
+	own := c.planned.marker()
+	if before := c.state.marker(); !c.state.Rules.IsNull() && before != own {
+		// Another tag makes it another resource: this one's rules go first.
+		has = slices.DeleteFunc(slices.Clone(has), before.has)
+	}
+	if !c.want.managed {
+		return [][]proxmox.FirewallRule{has}
+	}
+	var lists [][]proxmox.FirewallRule
+	for _, o := range []plan.Options{{}, {Live: true, Exact: true}} {
+		o.Owned = own.has
+		list := has
+		for _, step := range plan.Rules(has, c.want.rules, o) {
+			list = step.Apply(list)
+		}
+		lists = append(lists, list)
+	}
+	return lists
+}
+
+// shut tells why a list of rules, with what else is planned, may lock out who
+// comes from an address, or "".
+func (c *check) shut(from netip.Addr, rules []proxmox.FirewallRule) string {
+	a := approach{from: from, sets: c.want.sets, aliases: c.want.aliases}
+	otherwise := c.want.options["policy_in"]
+	if a.among(c.want.sets[managementSet]) == surely {
+		otherwise = accepts
+	}
+	for _, entrance := range entrances {
+		a.port, a.macro, a.service = entrance.port, entrance.macro, entrance.service
+		if !a.open(rules, otherwise) {
+			return fmt.Sprintf("no rule is seen to accept TCP port %d from %s, where the provider runs", a.port, from)
+		}
+	}
+	return ""
 }
 
 // approach is the provider on its way to a port of a node.

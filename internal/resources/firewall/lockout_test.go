@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"testing"
 
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
 	"terraform-provider-proxmox/internal/proxmox"
 	"terraform-provider-proxmox/internal/resources/firewall/traffic"
 )
@@ -69,6 +71,74 @@ func TestLockout(t *testing.T) {
 			if got := a.open(rules, policy); got != want {
 				t.Errorf("%s, then %s: %t", text, policy, got)
 			}
+		}
+	}
+}
+
+// TestLockoutOfTaggedPlans: what counts is the list that the plan makes, among
+// rules of others.
+func TestLockoutOfTaggedPlans(t *testing.T) {
+	t.Parallel()
+	const mine, before = " # [terraform:mine]", " # [terraform:before]"
+	for _, tc := range []struct {
+		name         string
+		state        string
+		has, want    []string
+		open, unruly bool
+	}{
+		{name: "its 8006 rule goes", has: []string{"in SSH(ACCEPT)", "in ACCEPT tcp 8006" + mine}},
+		{name: "its 8006 rule stays", has: []string{"in SSH(ACCEPT)", "in ACCEPT tcp 8006" + mine}, want: []string{"in ACCEPT tcp 8006"}, open: true},
+		{name: "no rules are planned", has: []string{"in SSH(ACCEPT)", "in ACCEPT tcp 8006" + mine}, unruly: true, open: true},
+		{name: "a DROP lands before what is accepted by hand", has: []string{"in ACCEPT"}, want: []string{"in DROP tcp 8006"}},
+		{name: "a DROP of another port", has: []string{"in ACCEPT"}, want: []string{"in DROP tcp 80"}, open: true},
+		{name: "an ACCEPT lands before what is dropped by hand", has: []string{"in DROP"}, want: []string{"in ACCEPT"}, open: true},
+		{name: "an ACCEPT follows its own rule behind a DROP", has: []string{"in DROP", "in ACCEPT tcp 80" + mine}, want: []string{"in ACCEPT tcp 80", "in ACCEPT"}},
+		{name: "the rules of another tag go", state: "before", has: []string{"in ACCEPT" + before}, want: []string{"in ACCEPT tcp 8006"}},
+		{name: "the DROP of another tag goes", state: "before", has: []string{"in DROP" + before}, want: []string{"in ACCEPT"}, open: true},
+	} {
+		c := check{planned: tagged("mine"), want: ruleset{managed: !tc.unruly}}
+		if tc.state != "" {
+			c.state = tagged(tc.state)
+		}
+		for _, text := range tc.want {
+			c.want.rules = append(c.want.rules, traffic.Rule(text+mine))
+		}
+		var has []proxmox.FirewallRule
+		for _, text := range tc.has {
+			has = append(has, traffic.Rule(text))
+		}
+		open := true
+		for _, list := range c.results(has) {
+			open = open && c.shut(netip.MustParseAddr("10.0.0.5"), list) == ""
+		}
+		if open != tc.open {
+			t.Errorf("%s: open is %t", tc.name, open)
+		}
+	}
+}
+
+func tagged(tag string) model {
+	return model{Ownership: types.StringValue(ownsTagged), Tag: types.StringValue(tag), Rules: types.ListValueMust(ruleType, nil)}
+}
+
+// TestLockoutOfManagement: PVE lets members of the set in after all rules.
+func TestLockoutOfManagement(t *testing.T) {
+	t.Parallel()
+	for text, open := range map[string]bool{
+		"in DROP":              false,
+		"in DROP tcp 22":       false,
+		"in DROP from +unsure": false,
+		"group web":            false,
+		"in DROP tcp 80":       true,
+		"in ACCEPT tcp 80":     true,
+	} {
+		c := check{want: ruleset{sets: map[string]members{managementSet: {"10.0.0.0/24": false}}}}
+		rules := []proxmox.FirewallRule{traffic.Rule(text)}
+		if why := c.shut(netip.MustParseAddr("10.0.0.5"), rules); (why == "") != open {
+			t.Errorf("%s: a member is told %q", text, why)
+		}
+		if why := c.shut(netip.MustParseAddr("10.0.1.5"), rules); why == "" {
+			t.Errorf("%s: who is no member is let in", text)
 		}
 	}
 }
