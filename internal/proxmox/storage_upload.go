@@ -33,6 +33,25 @@ type Upload struct {
 // VolID is the id of the volume that the file becomes.
 func (u Upload) VolID() string { return u.Storage + ":" + u.Content + "/" + u.Name }
 
+// StoreError says that an upload did not come to its end.
+type StoreError struct {
+	// Refused tells that PVE refused every call that would have begun it: the
+	// file is not on the storage. If not, it may be there, or come to be.
+	Refused bool
+	Err     error
+}
+
+func (e *StoreError) Error() string { return e.Err.Error() }
+
+func (e *StoreError) Unwrap() error { return e.Err }
+
+// IsStoreRefused reports whether an upload was refused before anything of it
+// began.
+func IsStoreRefused(err error) bool {
+	var failed *StoreError
+	return errors.As(err, &failed) && failed.Refused
+}
+
 // storeAttempts bounds the uploads of one file whose answers were lost.
 const storeAttempts = 5
 
@@ -42,8 +61,19 @@ const storeAttempts = 5
 //
 // A lost answer is resolved by looking at that list. If the file is not there,
 // it is uploaded again: the same bytes under the same name, so that a first
-// upload that is late does no harm.
+// upload that is late does no harm. Every error is a [*StoreError].
 func (s *StorageService) Store(ctx context.Context, u Upload) (Volume, error) {
+	failed := &StoreError{Refused: true}
+	volume, err := s.store(ctx, u, failed)
+	if err != nil {
+		failed.Err = err
+		return Volume{}, failed
+	}
+	return volume, nil
+}
+
+// store notes in failed whether PVE refused all calls.
+func (s *StorageService) store(ctx context.Context, u Upload, failed *StoreError) (Volume, error) {
 	release, err := s.c.limits.hold(ctx, u.Node, u.Storage)
 	if err != nil {
 		return Volume{}, err
@@ -51,7 +81,13 @@ func (s *StorageService) Store(ctx context.Context, u Upload) (Volume, error) {
 	defer release()
 	defer s.c.View.dropImages(u.Storage)
 	for attempt := 0; ; attempt++ {
-		err := s.upload(ctx, u)
+		upid, err := s.send(ctx, u)
+		if _, answered := answer(err); !answered || IsLostAnswer(err) {
+			failed.Refused = false
+		}
+		if err == nil {
+			_, err = s.c.Tasks.Wait(ctx, upid, WaitOptions{Progress: u.Progress})
+		}
 		if err == nil {
 			return s.stored(ctx, u)
 		}
@@ -67,16 +103,6 @@ func (s *StorageService) Store(ctx context.Context, u Upload) (Volume, error) {
 			return Volume{}, fmt.Errorf("%w: %w", stopped, err)
 		}
 	}
-}
-
-// upload makes the call and waits for its task.
-func (s *StorageService) upload(ctx context.Context, u Upload) error {
-	upid, err := s.send(ctx, u)
-	if err != nil {
-		return err
-	}
-	_, err = s.c.Tasks.Wait(ctx, upid, WaitOptions{Progress: u.Progress})
-	return err
 }
 
 // stored finds an uploaded file in the content list.

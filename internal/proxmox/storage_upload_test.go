@@ -34,6 +34,8 @@ type troubles struct {
 	// loseBefore and loseAfter are the numbers of answers to uploads that are
 	// lost, before or after the file was taken.
 	loseBefore, loseAfter int
+	// noList refuses the content list.
+	noList bool
 	// shrink is what the listed size lacks.
 	shrink int64
 }
@@ -67,6 +69,9 @@ func (s *uploadServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, `{"data":"`+uploadTask+`"}`)
 	case strings.HasSuffix(r.URL.Path, "/status"):
 		_, _ = io.WriteString(w, `{"data":{"status":"stopped","exitstatus":"OK"}}`)
+	case strings.HasSuffix(r.URL.Path, "/content") && s.noList:
+		w.WriteHeader(http.StatusInternalServerError)
+		_, _ = io.WriteString(w, `{"data":null,"message":"the list failed\n"}`)
 	case strings.HasSuffix(r.URL.Path, "/content"):
 		if s.size == 0 {
 			_, _ = io.WriteString(w, `{"data":[]}`)
@@ -142,6 +147,7 @@ func TestStore(t *testing.T) {
 		"an answer lost before the file":        {troubles: troubles{loseBefore: 1}, uploads: 2},
 		"an answer lost after the file":         {troubles: troubles{loseAfter: 1}, uploads: 1},
 		"every answer lost":                     {troubles: troubles{loseBefore: 99}, uploads: storeAttempts, says: "the answer was lost"},
+		"a file that cannot be listed":          {troubles: troubles{noList: true}, uploads: 1, says: "the list failed"},
 		"a file that is listed with other size": {troubles: troubles{shrink: 1}, uploads: 1, says: "were uploaded"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -158,6 +164,9 @@ func TestStore(t *testing.T) {
 			if test.says != "" {
 				if err == nil || !strings.Contains(err.Error(), test.says) || strings.Contains(err.Error(), "hunter2") {
 					t.Errorf("the error is %v", err)
+				}
+				if IsStoreRefused(err) {
+					t.Error("it is said to be refused, but the file may be there")
 				}
 				return
 			}
@@ -182,8 +191,13 @@ func TestStoreIsRefused(t *testing.T) {
 	if path, privileges, ok := PermissionOf(err); !ok || path != "/storage/seeds" || privileges[0] != "Datastore.AllocateTemplate" {
 		t.Errorf("the error is %v", err)
 	}
-	if n := pve.count(call); n != 1 {
-		t.Errorf("%d calls", n)
+	if n := pve.count(call); n != 1 || !IsStoreRefused(err) {
+		t.Errorf("%d calls, refused: %t", n, IsStoreRefused(err))
+	}
+	later := newRecordedPVE(t).on("GET /nodes/pve1/storage/seeds/content", data(`[]`)).
+		on(call, lost(), failure(http.StatusForbidden, "Permission check failed (/storage/seeds, Datastore.AllocateTemplate)"))
+	if _, err := later.client(t).Storage.Store(t.Context(), seedUpload()); !IsPermission(err) || IsStoreRefused(err) {
+		t.Errorf("refused after a lost answer: %v", err)
 	}
 }
 

@@ -382,6 +382,28 @@ func TestAccSeedISO_faults(t *testing.T) {
 	})
 }
 
+// TestAccSeedISO_notListed keeps an image in mind that was uploaded and could not
+// be listed then.
+func TestAccSeedISO_notListed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, acctest.NewLab(t, pvelab.Options{}))
+	fault, err := b.Lab.Faults().Add(pvelab.Fault{
+		Method: http.MethodGet, Path: "/nodes/pve1/storage/seeds/content", Status: http.StatusInternalServerError, Text: "the list failed", Times: -1,
+	})
+	acctest.Must(t, err)
+	b.write(userData)
+	output, err := b.Apply(context.Background())
+	if err == nil || !strings.Contains(acctest.Unwrap(output), "the list failed") {
+		t.Errorf("the apply says: %v\n%s", err, output)
+	}
+	b.Lab.Faults().Remove(fault)
+	if left := b.volumes("iso/"); len(left) != 1 {
+		t.Errorf("the images are %v, want the one that was uploaded", left)
+	}
+	acctest.MustRun(t, b.Workspace, "destroy", "-auto-approve")
+	b.wantVolumes("iso/")
+}
+
 // TestAccSeedISO_leastPrivilege uses the two roles of the documentation and
 // nothing else.
 func TestAccSeedISO_leastPrivilege(t *testing.T) {

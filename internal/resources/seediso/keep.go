@@ -51,7 +51,7 @@ func (k keeper) replace(ctx context.Context, config, state model, plan *model, o
 	fresh := image{plan.Node.ValueString(), name.String()}
 	if _, err := seeds.Put(ctx, k.client, fresh.Node, name, made); err != nil {
 		framework.AddError(k.diags, "upload the seed "+fresh.VolID, err)
-		if !wasRefused(err) {
+		if !proxmox.IsStoreRefused(err) {
 			outdated = append(outdated, fresh)
 		}
 		return outdated

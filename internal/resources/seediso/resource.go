@@ -4,7 +4,6 @@ package seediso
 
 import (
 	"context"
-	"errors"
 
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
@@ -58,16 +57,10 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	}
 	if _, err := seeds.Put(ctx, client, plan.Node.ValueString(), name, image); err != nil {
 		framework.AddError(&resp.Diagnostics, "upload the seed "+name.String(), err)
-		if wasRefused(err) {
+		if proxmox.IsStoreRefused(err) {
 			resp.State.RemoveResource(ctx)
 		}
 	}
-}
-
-// wasRefused reports whether PVE refused a call before it began anything.
-func wasRefused(err error) bool {
-	var answer *proxmox.Error
-	return errors.As(err, &answer) && !proxmox.IsLostAnswer(err)
 }
 
 // Read looks whether the image is still there. One that is missing or has
