@@ -8,8 +8,10 @@
 #
 #   bootstrap-proxmox-host.sh [--dry-run] [--env] STEP...
 #
-# Steps: role, seed, token, cert, template; all is these five; uninstall undoes
-# them. --dry-run prints the changes and makes none. --env writes the token to
+# Steps: role, seed, token, cert, template; all is these five; uninstall removes
+# what they made, and says what else it leaves alone. What is made carries a mark
+# in its comment; roles and storages have none and are listed in
+# /etc/pve/priv/terraform-bootstrap/made. --dry-run prints the changes and makes none. --env writes the token to
 # ./proxmox.env instead of ./proxmox.auto.tfvars.
 #
 # Settings, from the environment:
@@ -54,6 +56,7 @@ TOKEN_ID="$PVE_USER!$TOKEN"
 STORAGE=${STORAGES%% *}
 # MARK tells what this script made, so that it removes nothing else.
 MARK=terraform-bootstrap
+RECORDS=$PVE_DIR/priv/$MARK
 
 # Privileges on the pool and so on its guests. The agent's are called otherwise
 # before Proxmox VE 9.
@@ -101,6 +104,25 @@ guest_privs() {
 	esac | tr '\n' ' '
 }
 
+# note WHAT NAME notes that this script made what has no comment to be marked.
+note() {
+	[ -z "$dry_run" ] || return 0
+	mkdir -p "$RECORDS"
+	noted "$@" || say "$*" >>"$RECORDS/made"
+}
+
+noted() { [ -f "$RECORDS/made" ] && grep -qxF "$*" "$RECORDS/made"; }
+
+# forget WHAT NAME takes back a note: another one of that name is not this
+# script's.
+forget() {
+	[ -z "$dry_run" ] || return 0
+	grep -vxF "$*" "$RECORDS/made" >"$RECORDS/made.new" || true
+	mv "$RECORDS/made.new" "$RECORDS/made"
+}
+
+leave() { say "$* is left alone: this script did not make it"; }
+
 # words prints its input as sorted words, one a line.
 words() { tr -s '[:space:]' '[\n*]' | sed '/^$/d' | sort; }
 
@@ -109,6 +131,7 @@ ensure_role() {
 	wanted=$(printf '%s' "$2" | words)
 	if ! held=$(get "/access/roles/$1"); then
 		change pveum role add "$1" --privs "$(printf '%s' "$wanted" | tr '\n' ' ')"
+		note role "$1"
 		return
 	fi
 	held=$(printf '%s' "$held" | tr -d '{}" ' | tr ',' '\n' | sed 's/:.*//' | words)
@@ -142,8 +165,9 @@ step_role() {
 # Datastore.Allocate, which on any other storage allows to delete backups,
 # templates and disks as well.
 step_seed() {
-	exists "/storage/$SEED_STORAGE" ||
-		change pvesm add dir "$SEED_STORAGE" --path "$SEED_PATH" --content iso
+	exists "/storage/$SEED_STORAGE" && return
+	change pvesm add dir "$SEED_STORAGE" --path "$SEED_PATH" --content iso
+	note storage "$SEED_STORAGE"
 }
 
 step_token() {
@@ -306,35 +330,85 @@ make_template() {
 }
 
 step_uninstall() {
-	if exists "/access/users/$PVE_USER/token/$TOKEN"; then
-		change pveum user token remove "$PVE_USER" "$TOKEN"
-	fi
-	if get "/access/users/$PVE_USER" | grep -qF "$MARK"; then
-		change pveum user delete "$PVE_USER"
-	fi
+	uninstall_user
 	for role in "$GUEST_ROLE" "$SEED_ROLE" "$VIEW_ROLE"; do
-		if exists "/access/roles/$role"; then
-			change pveum role delete "$role"
-		fi
+		uninstall_noted role "$role" "/access/roles/$role" pveum role delete
 	done
-	if exists "/storage/$SEED_STORAGE"; then
-		change pvesm remove "$SEED_STORAGE"
-		say "the images in $SEED_PATH are left where they are"
-	fi
-	if template_config | grep -qF "$MARK"; then
-		change qm destroy "$TEMPLATE_VMID"
+	uninstall_noted storage "$SEED_STORAGE" "/storage/$SEED_STORAGE" pvesm remove
+	if config=$(template_config); then
+		case $config in
+		*"$MARK"*) change qm destroy "$TEMPLATE_VMID" ;;
+		*) leave "guest $TEMPLATE_VMID" ;;
+		esac
 	fi
 	uninstall_pool
 	cert=$PVE_DIR/nodes/$NODE/pveproxy-ssl.pem
-	if [ -f "$cert" ] && openssl x509 -in "$cert" -noout -subject | grep -qF "$MARK"; then
-		change pvenode cert delete 1
+	if [ -f "$cert" ]; then
+		if openssl x509 -in "$cert" -noout -subject | grep -qF "$MARK"; then
+			change pvenode cert delete 1
+		else
+			leave "the certificate $cert"
+		fi
 	fi
+}
+
+# uninstall_user removes the token, and the user unless it has tokens of others.
+uninstall_user() {
+	user=$(get "/access/users/$PVE_USER") || return 0
+	mine=
+	if token=$(get "/access/users/$PVE_USER/token/$TOKEN"); then
+		case $token in
+		*"$MARK"*)
+			mine=$TOKEN
+			change pveum user token remove "$PVE_USER" "$TOKEN"
+			;;
+		*) leave "the token $TOKEN_ID" ;;
+		esac
+	fi
+	# A token's comment is the mark without parentheses.
+	case $user in
+	*"($MARK)"*) ;;
+	*)
+		leave "the user $PVE_USER, with its permissions,"
+		return
+		;;
+	esac
+	if tokens "$PVE_USER" | grep -qvxF "$mine"; then
+		say "the user $PVE_USER has other tokens and stays"
+		return
+	fi
+	change pveum user delete "$PVE_USER"
+}
+
+# tokens prints the names of a user's tokens, one a line.
+tokens() { get "/access/users/$1/token" | tr -d ' \n' | tr ',{}' '[\n*]' | sed -n 's/^"tokenid":"\(.*\)"$/\1/p'; }
+
+# uninstall_noted WHAT NAME PATH COMMAND... removes what was noted.
+uninstall_noted() {
+	what=$1 name=$2 path=$3
+	shift 3
+	exists "$path" || return 0
+	if ! noted "$what" "$name"; then
+		leave "the $what $name"
+		return
+	fi
+	change "$@" "$name"
+	forget "$what" "$name"
+	[ "$what" = role ] || say "the images in $SEED_PATH are left where they are"
 }
 
 # uninstall_pool removes the reserved ids and the pool, unless it has guests.
 uninstall_pool() {
+	pool=$(get /pools --poolid "$POOL") || return 0
+	case $pool in
+	*"($MARK)"*) ;;
+	*)
+		leave "the pool $POOL"
+		return
+		;;
+	esac
 	pools=$(get /pools | tr -d ' \n' | tr ',{}' '[\n*]' | sed -n 's/^"poolid":"\(.*\)"$/\1/p')
-	for pool in $(printf '%s\n' "$pools" | grep "^$POOL/id-" || true) $(printf '%s\n' "$pools" | grep -Fx "$POOL" || true); do
+	for pool in $(printf '%s\n' "$pools" | grep "^$POOL/id-" || true) "$POOL"; do
 		change pveum pool delete "$pool" || say "the pool $pool is not empty and stays"
 	done
 }

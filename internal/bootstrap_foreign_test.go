@@ -1,0 +1,115 @@
+package internal_test
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"terraform-provider-proxmox/internal/acctest/byhand"
+)
+
+// byHand makes what has the names that the script uses, without its mark.
+func (n *node) byHand(t *testing.T) {
+	t.Helper()
+
+	for _, made := range []struct {
+		path   string
+		params byhand.Params
+	}{
+		{"/access/roles", byhand.Params{"roleid": "BootstrapSeeds", "privs": "Datastore.Audit"}},
+		{"/storage", byhand.Params{"storage": "terraform-seeds", "type": "dir", "path": "/srv/seeds", "content": "iso"}},
+		{"/pools", byhand.Params{"poolid": "bootstrapped", "comment": "of others, not of terraform-bootstrap"}},
+		{"/pools", byhand.Params{"poolid": "bootstrapped/id-20001"}},
+		{"/access/users", byhand.Params{"userid": "bootstrap@pve", "comment": "of others"}},
+		{"/access/users/bootstrap@pve/token/provider", byhand.Params{"comment": "of others"}},
+		{"/nodes/pve1/qemu", byhand.Params{"vmid": "9000", "name": "others"}},
+	} {
+		if err := n.hand(t).Call(context.Background(), http.MethodPost, made.path, made.params, nil); err != nil {
+			t.Fatalf("%s: %v", made.path, err)
+		}
+	}
+}
+
+// names lists what there is at a path.
+func (n *node) names(t *testing.T, path, key string) []string {
+	t.Helper()
+
+	var list []map[string]any
+	if err := n.hand(t).Call(context.Background(), http.MethodGet, path, nil, &list); err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, each := range list {
+		if name, ok := each[key].(string); ok {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// TestBootstrapLeavesOthers: uninstall removes what the script made and names
+// what it leaves.
+func TestBootstrapLeavesOthers(t *testing.T) {
+	t.Parallel()
+
+	n := newNode(t, "9.2")
+	n.byHand(t)
+	n.run(t, nil, "role", "seed", "token")
+	for _, arguments := range [][]string{{"--dry-run", "uninstall"}, {"uninstall"}} {
+		output, changes := n.run(t, nil, arguments...)
+		for _, left := range []string{
+			"the role BootstrapSeeds", "the storage terraform-seeds", "the pool bootstrapped", "the user bootstrap@pve, with its permissions,",
+			"the token bootstrap@pve!provider", "guest 9000",
+		} {
+			if !strings.Contains(output, left+" is left alone") {
+				t.Errorf("%v does not say that %s is left alone:\n%s", arguments, left, output)
+			}
+		}
+		wanted := []string{"pveum role delete BootstrapGuests", "pveum role delete BootstrapView"}
+		for _, change := range wanted {
+			if !strings.Contains(output, "+ "+change) {
+				t.Errorf("%v does not print %q:\n%s", arguments, change, output)
+			}
+		}
+		if arguments[0] != "--dry-run" && !slices.Equal(changes, wanted) {
+			t.Errorf("changes %v", changes)
+		}
+	}
+	for _, there := range []struct{ path, key, name string }{
+		{"/access/roles", "roleid", "BootstrapSeeds"}, {"/storage", "storage", "terraform-seeds"}, {"/pools", "poolid", "bootstrapped"},
+		{"/pools", "poolid", "bootstrapped/id-20001"}, {"/access/users", "userid", "bootstrap@pve"},
+		{"/access/users/bootstrap@pve/token", "tokenid", "provider"},
+	} {
+		if found := n.names(t, there.path, there.key); !slices.Contains(found, there.name) {
+			t.Errorf("%s is gone from %s: %v", there.name, there.path, found)
+		}
+	}
+}
+
+// TestBootstrapForgets: what was removed and made again by hand is no longer the
+// script's, nor is a user that got a token by hand.
+func TestBootstrapForgets(t *testing.T) {
+	t.Parallel()
+
+	n := newNode(t, "9.2")
+	n.run(t, nil, "role", "seed", "token")
+	other := byhand.Params{"comment": "of others"}
+	if err := n.hand(t).Call(context.Background(), http.MethodPost, "/access/users/bootstrap@pve/token/other", other, nil); err != nil {
+		t.Fatal(err)
+	}
+	if output, _ := n.run(t, nil, "uninstall"); !strings.Contains(output, "has other tokens and stays") {
+		t.Errorf("the user with another token:\n%s", output)
+	}
+	if found := n.names(t, "/access/users/bootstrap@pve/token", "tokenid"); !slices.Equal(found, []string{"other"}) {
+		t.Errorf("the tokens are %v", found)
+	}
+	storage := byhand.Params{"storage": "terraform-seeds", "type": "dir", "path": "/srv/seeds", "content": "iso"}
+	if err := n.hand(t).Call(context.Background(), http.MethodPost, "/storage", storage, nil); err != nil {
+		t.Fatal(err)
+	}
+	if output, changes := n.run(t, nil, "uninstall"); len(changes) != 0 || !strings.Contains(output, "the storage terraform-seeds is left alone") {
+		t.Errorf("changes %v:\n%s", changes, output)
+	}
+}
