@@ -255,8 +255,28 @@ func TestVolumeUsers(t *testing.T) {
 			t.Errorf("shared %t: %v, %v", shared, users, err)
 		}
 	}
-	if n := pve.count("GET /nodes/pve1/qemu/101/pending"); n != 1 {
-		t.Errorf("a configuration is read %d times", n)
+	for _, call := range []string{"GET /cluster/resources", "GET /nodes/pve1/qemu/101/pending"} {
+		if n := pve.count(call); n != 2 {
+			t.Errorf("%s is asked %d times, want anew each time", call, n)
+		}
+	}
+}
+
+// TestVolumeUsersOfNodeAway holds that a volume may be in use as long as a VM
+// cannot be asked.
+func TestVolumeUsersOfNodeAway(t *testing.T) {
+	t.Parallel()
+	pve := newRecordedPVE(t).
+		on("GET /cluster/resources", data(`[{"type":"qemu","vmid":103,"node":"pve2","status":"unknown"}]`)).
+		on("GET /nodes/pve2/qemu/103/pending", failure(595, "No route to host"))
+	client := pve.client(t)
+	users, err := client.Storage.VolumeUsers(t.Context(), "pve1", true, "seeds:iso/a.iso")
+	if !IsUnavailable(err) || !strings.Contains(err.Error(), "VM 103 on pve2 may use seeds:iso/a.iso") {
+		t.Errorf("on a shared storage: %v, %v", users, err)
+	}
+	users, err = client.Storage.VolumeUsers(t.Context(), "pve1", false, "seeds:iso/a.iso")
+	if err != nil || len(users) > 0 {
+		t.Errorf("on a storage of another node's: %v, %v", users, err)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -99,10 +98,11 @@ func (u VolumeUser) String() string {
 
 // VolumeUsers lists the VMs that name a volume, in force or pending, sorted. A
 // volume of a storage that is not shared is used on its node alone. Guests that
-// the token may not read, and those of nodes that cannot be asked, are left
-// out. What was read is up to 30 seconds old where nothing was changed here.
+// the token may not read are left out; a VM on a node that cannot be asked may
+// use the volume, so that it is an error. Nothing comes from the view: what
+// nobody uses may be deleted.
 func (s *StorageService) VolumeUsers(ctx context.Context, node string, shared bool, volid string) ([]VolumeUser, error) {
-	guests, err := s.c.View.Guests(ctx)
+	guests, err := s.c.Cluster.Resources(ctx, "vm")
 	if err != nil {
 		return nil, err
 	}
@@ -111,12 +111,12 @@ func (s *StorageService) VolumeUsers(ctx context.Context, node string, shared bo
 		if guest.Type != string(KindVM) || !shared && guest.Node != node {
 			continue
 		}
-		config, err := s.c.View.vmPending(ctx, guest.Node, guest.VMID)
+		config, err := s.c.VMs.Pending(ctx, guest.Node, guest.VMID)
 		switch {
-		case IsPermission(err) || IsNotFound(err) || IsUnavailable(err):
+		case IsPermission(err) || IsNotFound(err):
 			continue
 		case err != nil:
-			return nil, fmt.Errorf("finding out who uses %s: %w", volid, err)
+			return nil, fmt.Errorf("%s may use %s: %w", nameGuest(KindVM, guest.VMID, guest.Name, guest.Node), volid, err)
 		}
 		if slot := config.SlotOf(volid); slot != "" {
 			marker, _ := config.Marker()
@@ -179,13 +179,4 @@ func (v *View) dropImages(storage string) {
 			delete(v.entries, key)
 		}
 	}
-}
-
-// vmPending is a VM's configuration with what is pending, shared like
-// [View.GuestConfig].
-func (v *View) vmPending(ctx context.Context, node string, vmid int) (*GuestConfig, error) {
-	key := viewKey{what: "config", node: node, id: "pending/" + strconv.Itoa(vmid)}
-	return shared(ctx, v, key, func(ctx context.Context) (*GuestConfig, error) {
-		return v.c.VMs.Pending(ctx, node, vmid)
-	})
 }

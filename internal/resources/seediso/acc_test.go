@@ -404,6 +404,28 @@ func TestAccSeedISO_notListed(t *testing.T) {
 	b.wantVolumes("iso/")
 }
 
+// TestAccSeedISO_nodeAway keeps an image of a shared storage as long as a VM that
+// may hold it cannot be asked.
+func TestAccSeedISO_nodeAway(t *testing.T) {
+	skipIfShort(t)
+	t.Parallel()
+	b := newBench(t, acctest.NewLab(t, pvelab.Options{}))
+	b.storage = "shared-nfs"
+	seed := b.apply(userData)
+	const vmid = 300
+	acctest.Must(t, b.Hand.CreateVM(context.Background(), "pve2", vmid, byhand.Params{"ide2": text(seed, "volume_id") + ",media=cdrom"}))
+	acctest.Must(t, b.Lab.Faults().NodeOffline("pve2"))
+	output, err := b.Workspace.Run(context.Background(), "destroy", "-auto-approve")
+	if said := acctest.Unwrap(output); err == nil || !strings.Contains(said, "on pve2 may use "+b.storage) {
+		t.Errorf("a destroy with the node away says: %v\n%s", err, output)
+	}
+	b.wantVolumes(text(seed, "uid"), text(seed, "volume_id"))
+	acctest.Must(t, b.Lab.Faults().NodeOnline("pve2"))
+	acctest.Must(t, b.Hand.Call(context.Background(), http.MethodPut, fmt.Sprintf("/nodes/pve2/qemu/%d/config", vmid), byhand.Params{"ide2": "none,media=cdrom"}, nil))
+	acctest.MustRun(t, b.Workspace, "destroy", "-auto-approve")
+	b.wantVolumes(text(seed, "uid"))
+}
+
 // TestAccSeedISO_leastPrivilege uses the two roles of the documentation and
 // nothing else.
 func TestAccSeedISO_leastPrivilege(t *testing.T) {
