@@ -1,8 +1,12 @@
 package internal_test
 
 import (
+	"bytes"
 	"context"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -112,4 +116,61 @@ func TestBootstrapForgets(t *testing.T) {
 	if output, changes := n.run(t, nil, "uninstall"); len(changes) != 0 || !strings.Contains(output, "the storage terraform-seeds is left alone") {
 		t.Errorf("changes %v:\n%s", changes, output)
 	}
+}
+
+// TestBootstrapCertificateOfOthers is replaced on request only, and kept.
+func TestBootstrapCertificateOfOthers(t *testing.T) {
+	t.Parallel()
+
+	if _, err := exec.LookPath("openssl"); err != nil {
+		t.Skip("openssl is not installed")
+	}
+	n := newNode(t, "9.2")
+	// The CA's own certificate is nobody's for this node: it has no names.
+	others, key, own := content(t, n.path("pve/pve-root-ca.pem")), []byte("the key of others"), n.path("pve/nodes/pve1")
+	write(t, own, "pveproxy-ssl.pem", others)
+	write(t, own, "pveproxy-ssl.key", key)
+	for _, arguments := range [][]string{{"cert"}, {"--dry-run", "cert"}} {
+		output, changes, err := n.try(t, nil, arguments...)
+		if err == nil || len(changes) != 0 || !strings.Contains(output, "FORCE_CERT=true replaces it") {
+			t.Errorf("%v: %v, changes %v:\n%s", arguments, err, changes, output)
+		}
+	}
+	if output, changes := n.run(t, nil, "uninstall"); len(changes) != 0 || !strings.Contains(output, "pveproxy-ssl.pem is left alone") {
+		t.Errorf("uninstall, changes %v:\n%s", changes, output)
+	}
+	forced := []string{"FORCE_CERT=true"}
+	if _, changes := n.run(t, forced, "--dry-run", "cert"); len(changes) != 0 || len(n.saved(t)) != 0 {
+		t.Errorf("a dry run changed %v and saved %v", changes, n.saved(t))
+	}
+	if got := content(t, n.path("pve/nodes/pve1/pveproxy-ssl.pem")); !bytes.Equal(got, others) {
+		t.Error("the certificate of others was replaced unasked")
+	}
+
+	n.run(t, forced, "cert")
+	saved := n.saved(t)
+	if len(saved) != 2 {
+		t.Fatalf("saved is %v", saved)
+	}
+	for i, want := range [][]byte{key, others} {
+		info, err := os.Stat(saved[i])
+		if err != nil || info.Mode().Perm()&0o077 != 0 || !bytes.Equal(content(t, saved[i]), want) {
+			t.Errorf("%s is not what was there, or others may read it: %v", saved[i], err)
+		}
+	}
+	// What the script made it replaces unasked, and saves nothing.
+	if _, changes := n.run(t, []string{"EXTRA_SAN_DNS=pve.example.org"}, "cert"); len(changes) != 1 || len(n.saved(t)) != 2 {
+		t.Errorf("changes %v, saved %v", changes, n.saved(t))
+	}
+}
+
+// saved lists the copies of certificates and keys, sorted.
+func (n *node) saved(t *testing.T) []string {
+	t.Helper()
+
+	found, err := filepath.Glob(n.path("pve/priv/terraform-bootstrap/pve1-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
 }

@@ -127,6 +127,17 @@ func (n *node) certificateAuthority(t *testing.T) {
 func (n *node) run(t *testing.T, env []string, args ...string) (output string, changes []string) {
 	t.Helper()
 
+	output, changes, err := n.try(t, env, args...)
+	if err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, output)
+	}
+	return output, changes
+}
+
+// try is run where the script may fail.
+func (n *node) try(t *testing.T, env []string, args ...string) (output string, changes []string, failure error) {
+	t.Helper()
+
 	_ = os.Remove(n.path("log"))
 	script, err := filepath.Abs(bootstrapScript)
 	if err != nil {
@@ -135,12 +146,9 @@ func (n *node) run(t *testing.T, env []string, args ...string) (output string, c
 	command := exec.CommandContext(t.Context(), "sh", append([]string{script}, args...)...)
 	command.Dir = n.path("work")
 	command.Env = append(slices.Clone(n.env), env...)
-	printed, err := command.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %v\n%s", args, err, printed)
-	}
+	printed, failure := command.CombinedOutput()
 	recorded, _ := os.ReadFile(n.path("log"))
-	return string(printed), strings.FieldsFunc(string(recorded), func(r rune) bool { return r == '\n' })
+	return string(printed), strings.FieldsFunc(string(recorded), func(r rune) bool { return r == '\n' }), failure
 }
 
 func (n *node) file(t *testing.T, name string) string {

@@ -11,8 +11,8 @@
 # Steps: role, seed, token, cert, template; all is these five; uninstall removes
 # what they made, and says what else it leaves alone. What is made carries a mark
 # in its comment; roles and storages have none and are listed in
-# /etc/pve/priv/terraform-bootstrap/made. --dry-run prints the changes and makes none. --env writes the token to
-# ./proxmox.env instead of ./proxmox.auto.tfvars.
+# /etc/pve/priv/terraform-bootstrap/made. --dry-run prints the changes and makes
+# none. --env writes the token to ./proxmox.env instead of ./proxmox.auto.tfvars.
 #
 # Settings, from the environment:
 #   POOL=terraform                  holds the guests and reserved ids
@@ -24,6 +24,7 @@
 #   FORCE_TOKEN=true                issues the token anew
 #   ROLE_PREFIX=Terraform           of the roles Guests, Seeds and View
 #   EXTRA_SAN_DNS="pve.example.com" further names for the certificate
+#   FORCE_CERT=true                 replaces a certificate of others, such as ACME's
 #   ENDPOINT=https://<fqdn>:8006    written to the file with the token
 #   TEMPLATE_VMID=9000              TEMPLATE_NAME=debian-13
 #   IMAGE_URL=https://…             with a SHA512SUMS file beside it
@@ -41,6 +42,7 @@ PVE_USER=${PVE_USER:-terraform@pve}
 TOKEN=${TOKEN:-provider}
 FORCE_TOKEN=${FORCE_TOKEN:-false}
 EXTRA_SAN_DNS=${EXTRA_SAN_DNS:-}
+FORCE_CERT=${FORCE_CERT:-false}
 TEMPLATE_VMID=${TEMPLATE_VMID:-9000}
 TEMPLATE_NAME=${TEMPLATE_NAME:-debian-13}
 IMAGE_URL=${IMAGE_URL:-https://cloud.debian.org/images/cloud/trixie/latest/debian-13-genericcloud-amd64.qcow2}
@@ -57,6 +59,8 @@ STORAGE=${STORAGES%% *}
 # MARK tells what this script made, so that it removes nothing else.
 MARK=terraform-bootstrap
 RECORDS=$PVE_DIR/priv/$MARK
+# CERT is the node's own certificate; its key lies beside it.
+CERT=$PVE_DIR/nodes/$NODE/pveproxy-ssl
 
 # Privileges on the pool and so on its guests. The agent's are called otherwise
 # before Proxmox VE 9.
@@ -260,14 +264,36 @@ addresses() { hostname -I 2>/dev/null | words | uniq; }
 # covered reports whether the node's own certificate is good for all names, and
 # for a month.
 covered() {
-	cert=$PVE_DIR/nodes/$NODE/pveproxy-ssl.pem
-	[ -f "$cert" ] && openssl x509 -in "$cert" -noout -checkend 2592000 >/dev/null || return 1
+	[ -f "$CERT.pem" ] && openssl x509 -in "$CERT.pem" -noout -checkend 2592000 >/dev/null || return 1
 	for name in $(names); do
-		openssl x509 -in "$cert" -noout -checkhost "$name" | grep -q 'does match' || return 1
+		openssl x509 -in "$CERT.pem" -noout -checkhost "$name" | grep -q 'does match' || return 1
 	done
 	for address in $(addresses); do
-		openssl x509 -in "$cert" -noout -checkip "$address" | grep -q 'does match' || return 1
+		openssl x509 -in "$CERT.pem" -noout -checkip "$address" | grep -q 'does match' || return 1
 	done
+}
+
+# foreign_cert reports whether the node has a certificate of others, such as ACME
+# or an own CA.
+foreign_cert() {
+	[ -f "$CERT.pem" ] && ! openssl x509 -in "$CERT.pem" -noout -subject 2>/dev/null | grep -qF "$MARK"
+}
+
+# save_cert copies a certificate of others, with its key, to where only root
+# reads.
+save_cert() {
+	[ "$FORCE_CERT" = true ] || die "$CERT.pem is not of this script and stays: it lacks a name of the node, or has less than a month left.
+Renew it where it is from (ACME: pvenode acme cert renew), or connect by a name that it has and leave out the step cert.
+FORCE_CERT=true replaces it, after a copy to $RECORDS; take the node's ACME domains away first, or PVE renews over it."
+	saved=$RECORDS/$NODE-$(date -u +%Y%m%dT%H%M%SZ)
+	say "+ copy $CERT.pem and its key to $saved.pem and .key"
+	[ -z "$dry_run" ] || return 0
+	mkdir -p "$RECORDS"
+	(
+		umask 077
+		cp "$CERT.pem" "$saved.pem"
+		[ ! -f "$CERT.key" ] || cp "$CERT.key" "$saved.key"
+	)
 }
 
 step_cert() {
@@ -278,6 +304,9 @@ step_cert() {
 	fi
 	if covered; then
 		return
+	fi
+	if foreign_cert; then
+		save_cert
 	fi
 	say "+ sign a certificate for $(names | tr '\n' ' ')$(addresses | tr '\n' ' ')"
 	[ -z "$dry_run" ] || return 0
@@ -342,13 +371,10 @@ step_uninstall() {
 		esac
 	fi
 	uninstall_pool
-	cert=$PVE_DIR/nodes/$NODE/pveproxy-ssl.pem
-	if [ -f "$cert" ]; then
-		if openssl x509 -in "$cert" -noout -subject | grep -qF "$MARK"; then
-			change pvenode cert delete 1
-		else
-			leave "the certificate $cert"
-		fi
+	if foreign_cert; then
+		leave "the certificate $CERT.pem"
+	elif [ -f "$CERT.pem" ]; then
+		change pvenode cert delete 1
 	fi
 }
 
