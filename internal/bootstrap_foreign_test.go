@@ -82,8 +82,11 @@ func TestBootstrapLeavesOthers(t *testing.T) {
 		}
 	}
 	for _, there := range []struct{ path, key, name string }{
-		{"/access/roles", "roleid", "BootstrapSeeds"}, {"/storage", "storage", "terraform-seeds"}, {"/pools", "poolid", "bootstrapped"},
-		{"/pools", "poolid", "bootstrapped/id-20001"}, {"/access/users", "userid", "bootstrap@pve"},
+		{"/access/roles", "roleid", "BootstrapSeeds"},
+		{"/storage", "storage", "terraform-seeds"},
+		{"/pools", "poolid", "bootstrapped"},
+		{"/pools", "poolid", "bootstrapped/id-20001"},
+		{"/access/users", "userid", "bootstrap@pve"},
 		{"/access/users/bootstrap@pve/token", "tokenid", "provider"},
 	} {
 		if found := n.names(t, there.path, there.key); !slices.Contains(found, there.name) {
