@@ -21,7 +21,7 @@ const (
 // proven in time is a [*FenceUnprovenError]. It goes on as long as the context
 // lives. What it returns to bring back is complete even beside an error.
 func (c *Client) Fence(ctx context.Context, f Fence) (FenceProof, FenceBefore, error) {
-	proof, before, err := c.fence(ctx, f)
+	proof, before, err := c.fence(ctx, f.inTurn())
 	if err == nil {
 		err = f.satisfied(proof)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -44,8 +45,23 @@ type Fence struct {
 	// RequireDurable refuses a fence that would not outlast a restart.
 	RequireDurable bool
 	Precondition   FencePrecondition
-	// Progress receives what happens, a line each. It may be nil.
+	// Progress receives what happens, a line each and one at a time. It may be nil.
 	Progress func(line string)
+}
+
+// inTurn has Progress called by one guest of a node at a time.
+func (f Fence) inTurn() Fence {
+	if f.Progress == nil {
+		return f
+	}
+	var mu sync.Mutex
+	progress := f.Progress
+	f.Progress = func(line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		progress(line)
+	}
+	return f
 }
 
 // FencePrecondition is what has to hold before anything is stopped.

@@ -13,6 +13,7 @@ import (
 // lives. It stops nothing. What is gone, and what has left a fenced node, is not
 // brought back: left says so.
 func (c *Client) Unfence(ctx context.Context, f Fence, before FenceBefore) (left []string, err error) {
+	f = f.inTurn()
 	if f.Action.OfNode() {
 		return c.unfenceNode(ctx, f, before)
 	}
