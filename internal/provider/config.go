@@ -231,10 +231,3 @@ func list(text string) []string {
 	}
 	return items
 }
-
-func number(value *int64) int {
-	if value == nil {
-		return 0
-	}
-	return int(*value)
-}
