@@ -31,6 +31,8 @@ func New() resource.Resource { return &Resource{} }
 // Metadata names the resource's type.
 func (r *Resource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_vm"
+	// An adopted guest has no uid until the apply that writes its marker.
+	resp.ResourceBehavior.MutableIdentity = true
 }
 
 // Read refreshes the state. What is gone leaves the state; what cannot be read
