@@ -78,6 +78,23 @@ func (r *reinstallation) run(ctx context.Context) error {
 	if err := r.findHolder(ctx); err != nil {
 		return err
 	}
+	err := r.goOn(ctx)
+	// A killed run may have left PVE destroying the container, which is there, and
+	// ours, until the moment when it is not.
+	if r.holder.VMID != 0 && r.isGone(err) {
+		err = r.goOn(ctx)
+	}
+	return err
+}
+
+// isGone reports whether an error says that the container is no more.
+func (r *reinstallation) isGone(err error) bool {
+	var refused *OwnershipError
+	return IsNotFound(err) || errors.As(err, &refused) && refused.VMID == r.guest.VMID && refused.Standing == Gone
+}
+
+// goOn does what is left to do, by what the two containers say.
+func (r *reinstallation) goOn(ctx context.Context) error {
 	s, err := r.c.settled(ctx, r.guest, r.guest.Node)
 	if err != nil {
 		return err
@@ -222,48 +239,6 @@ func (r *reinstallation) moveBack(ctx context.Context) error {
 		if err := r.destroyHolder(ctx); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// moveVolume hands a volume from one container to another, under the same slot. It
-// is done already if only the other one has it.
-func (c *Client) moveVolume(ctx context.Context, from, to Guest, slot string) error {
-	for attempt := 0; ; attempt++ {
-		err := c.tryMove(ctx, from, to, slot)
-		if err == nil || !mayPass(err) && !IsDigestMismatch(err) {
-			return err
-		}
-		if stopped := c.backoff(ctx, attempt); stopped != nil {
-			return fmt.Errorf("%w: %w", stopped, err)
-		}
-	}
-}
-
-func (c *Client) tryMove(ctx context.Context, from, to Guest, slot string) error {
-	source, err := c.Gate.Own(ctx, from)
-	if err != nil {
-		return err
-	}
-	target, err := c.Gate.Own(ctx, to)
-	if err != nil {
-		return err
-	}
-	here, there := source.Config().Get(slot), target.Config().Get(slot)
-	switch {
-	case here == "" && there != "":
-		return nil
-	case here == "":
-		return fmt.Errorf("%s is in neither %s nor %s", slot, from, to)
-	case there != "":
-		return fmt.Errorf("%s is in %s, and %s has another volume in its place", slot, from, to)
-	}
-	upid, err := c.Containers.Move(ctx, source, slot, target, slot)
-	if err == nil {
-		_, err = c.Tasks.Wait(ctx, upid, WaitOptions{})
-	}
-	if err != nil {
-		return fmt.Errorf("move %s to %s: %w", slot, to, err)
 	}
 	return nil
 }

@@ -176,10 +176,22 @@ func checkRebuilt(t *testing.T, lab *pvelab.Lab, c *Client, guest Guest, before 
 	if marker, ok := config.Marker(); !ok || marker != (Marker{UID: uidA, VMID: guest.VMID, Creating: true, Source: "new"}) {
 		t.Errorf("its description is %q", config.Description())
 	}
-	guests, err := c.Cluster.Resources(t.Context(), "vm")
-	noError(t, err)
-	if len(guests) != 1 {
+	if guests := remaining(t, c); len(guests) != 1 {
 		t.Errorf("there are other guests left: %+v", guests)
+	}
+}
+
+// remaining are the guests that there are once PVE has destroyed those that a
+// killed run had it destroy.
+func remaining(t *testing.T, c *Client) []Resource {
+	t.Helper()
+	for {
+		guests, err := c.Cluster.Resources(t.Context(), "vm")
+		noError(t, err)
+		if !slices.ContainsFunc(guests, func(r Resource) bool { return r.Lock == "destroyed" }) {
+			return guests
+		}
+		noError(t, c.clock.Sleep(t.Context(), time.Second))
 	}
 }
 
