@@ -20,8 +20,14 @@ var exercises = map[string]func(context.Context, *subject) error{
 		_, err := s.Cluster.Identity(ctx)
 		return err
 	},
-	"vm.create":        exerciseVM,
-	"vm.cloud-init":    exerciseCloudInit,
+	"vm.create":     exerciseVM,
+	"vm.cloud-init": exerciseCloudInit,
+	"vm.cloud-init-regenerate": func(ctx context.Context, s *subject) error {
+		if err := s.made(ctx, byhand.Params{"name": "seeded", "ide2": "shared-nfs:cloudinit"}); err != nil {
+			return err
+		}
+		return s.write(ctx, http.MethodPut, s.guestPath("cloudinit"), nil)
+	},
 	"vm.hardware":      func(ctx context.Context, s *subject) error { return exerciseSetting(ctx, s, "vga", "serial0") },
 	"vm.startup-order": func(ctx context.Context, s *subject) error { return exerciseSetting(ctx, s, "startup", "order=1") },
 	"vm.addresses":     exerciseAddresses,

@@ -55,6 +55,10 @@ var capabilities = []Capability{
 		},
 	},
 	{
+		Name: "vm.cloud-init-regenerate", Doc: "Make the image in a running VM's cloud-init drive anew when `cloud_init` changes",
+		Needs: []Need{{Path: guestPath, Privilege: "VM.Config.Cloudinit", Only: "cloud_init", Why: "regenerate the cloud-init drive"}},
+	},
+	{
 		Name: "vm.hardware", Doc: "Set a VM's hardware: machine, display, controllers, serial ports",
 		Needs: []Need{{Path: guestPath, Privilege: "VM.Config.HWType", Why: "set the hardware"}},
 	},

@@ -36,6 +36,13 @@ func (c *Client) Move(ctx context.Context, guest Guest, own *Owned, slot, storag
 	})
 }
 
+// RegenerateCloudInit makes the image in a VM's cloud-init drive anew, see
+// [VMService.RegenerateCloudInit].
+func (c *Client) RegenerateCloudInit(ctx context.Context, guest Guest, own *Owned) error {
+	_, err := c.perform(ctx, guest, own, func(own *Owned) error { return c.VMs.RegenerateCloudInit(ctx, own) })
+	return err
+}
+
 // newVolumes are the volumes of disks that wait to be plugged in and are in none
 // of the slots of before: a refused change has just made them.
 func newVolumes(before, config *GuestConfig, keys []string) []string {

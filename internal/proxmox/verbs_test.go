@@ -130,6 +130,7 @@ func TestVerbsAskTheGate(t *testing.T) {
 			_, err := c.Grow(ctx, guest, nil, "scsi0", 4<<30, nil)
 			return err
 		},
+		"regenerate": func(ctx context.Context, c *Client) error { return c.RegenerateCloudInit(ctx, guest, nil) },
 		"start": func(ctx context.Context, c *Client) error {
 			_, err := c.Power(ctx, guest, nil, PowerRunning, PowerOptions{})
 			return err

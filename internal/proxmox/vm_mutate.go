@@ -27,6 +27,19 @@ func (s *VMService) Reset(ctx context.Context, p PowerPermission) (UPID, error) 
 	return s.power(ctx, p, "reset", nil)
 }
 
+// RegenerateCloudInit makes the image in a VM's cloud-init drive anew, of the
+// configuration in force, and gives it to a running VM, whose system reads it
+// when it boots the next time. A VM without such a drive is left as it is. PVE
+// does the same at each start. It needs VM.Config.Cloudinit, also where
+// VM.Config.Network was enough to write what is in the image.
+func (s *VMService) RegenerateCloudInit(ctx context.Context, own *Owned) error {
+	granted, err := s.grantOf(own)
+	if err != nil {
+		return err
+	}
+	return s.c.call(guarded(ctx), http.MethodPut, s.path(granted.node, granted.vmid, "cloudinit"), nil, nil)
+}
+
 // MoveDisk copies a disk's volume to another storage or into another format,
 // or both, and removes the source. Format "" is the storage's choice. PVE
 // refuses it where a snapshot holds the source.

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"net/url"
@@ -122,22 +123,24 @@ func (l *Lab) makeImage(g *guest) error {
 		}
 	}
 	g.imageValues, g.imageAdded = guestConfig{}, map[string]bool{}
+	g.image = guestConfig{"name": g.name()}
+	for key, value := range g.conf {
+		if isCloudInitOption[key] || ipconfigRE.MatchString(key) {
+			g.image[key] = value
+		}
+	}
 	return nil
 }
 
-// bootImage is the configuration in the guest's cloud-init image, nil without
-// one.
-func (g *guest) bootImage() guestConfig {
-	if g.conf.cloudInitSlot("") == "" {
-		return nil
+// bootSystem lets the guest's system read what is in its drives. A reset makes no new
+// cloud-init image: the system reads the one that is there.
+func (l *Lab) bootSystem(g *guest) {
+	g.run.booted, g.run.image = l.clock.Now(), nil
+	if g.conf.cloudInitSlot("") != "" {
+		g.run.image = maps.Clone(g.image)
 	}
-	image := guestConfig{}
-	for key, value := range g.conf {
-		if isCloudInitOption[key] || ipconfigRE.MatchString(key) {
-			image[key] = value
-		}
-	}
-	return image
+	g.run.host = orDefault(g.run.image["name"], g.name())
+	l.bootSeed(g)
 }
 
 func cloudInitDump(c *call) (any, error) {

@@ -29,7 +29,9 @@ type guest struct {
 	// conf has others by now, imageAdded the options it was made without.
 	imageValues guestConfig
 	imageAdded  map[string]bool
-	snapshots   map[string]guestConfig
+	// image is what the cloud-init image holds: conf as of when it was made.
+	image     guestConfig
+	snapshots map[string]guestConfig
 	// blankPending is a [PENDING] section without content, which a description
 	// of newlines alone leaves behind until the file is written again.
 	blankPending bool

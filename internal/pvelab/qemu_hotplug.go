@@ -63,6 +63,7 @@ func (c *call) hotplug(g *guest, modified map[string]bool, failed map[string]str
 		delete(g.conf, key)
 		delete(g.pendingDelete, key)
 	}
+	plugged := false
 	for _, key := range sortedKeys(g.pending) {
 		if !modified[key] {
 			continue
@@ -71,9 +72,10 @@ func (c *call) hotplug(g *guest, modified map[string]bool, failed map[string]str
 			noteProblem(failed, key, err)
 			continue
 		}
+		plugged = plugged || isDriveSlot(key) && parseDrive(g.pending[key]).isCloudInit()
 		g.takePending(key)
 	}
-	if p.features["cloudinit"] && g.imageIsStale() {
+	if plugged || p.features["cloudinit"] && g.imageIsStale() {
 		if err := c.lab.regenerateImage(g); err != nil {
 			noteProblem(failed, "cloudinit", err)
 		}

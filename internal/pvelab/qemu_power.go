@@ -152,13 +152,11 @@ func (l *Lab) launch(node string, vmid int) error {
 		return err
 	}
 	delete(g.conf, "lock")
-	now := l.clock.Now()
 	l.lastPID += 16
 	g.run = &running{
-		pid: l.lastPID, started: now, booted: now, agent: g.agentEnabled(),
-		image: g.bootImage(), host: g.name(), files: map[string][]byte{}, execs: map[int]execResult{},
+		pid: l.lastPID, started: l.clock.Now(), agent: g.agentEnabled(), files: map[string][]byte{}, execs: map[int]execResult{},
 	}
-	l.bootSeed(g)
+	l.bootSystem(g)
 	return nil
 }
 
@@ -394,8 +392,7 @@ func instant(typ string, act func(l *Lab, g *guest)) handler {
 
 var (
 	resetVM = instant("qmreset", func(l *Lab, g *guest) {
-		g.run.booted = l.clock.Now()
-		l.bootSeed(g)
+		l.bootSystem(g)
 	})
 	pauseVM  = instant("qmpause", func(_ *Lab, g *guest) { g.run.paused = true })
 	resumeVM = instant("qmresume", func(_ *Lab, g *guest) { g.run.paused = false })

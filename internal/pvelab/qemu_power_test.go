@@ -175,6 +175,19 @@ func TestAgent(t *testing.T) {
 	if got := c.addresses("100")["bc:24:11:00:00:01"]; got[0] != "10.0.0.5/24" {
 		t.Errorf("a running guest took over %v", got)
 	}
+	reset := func(want string) {
+		t.Helper()
+		if exit := c.task("POST", "/nodes/pve1/qemu/100/status/reset"); exit != "OK" {
+			t.Fatal(exit)
+		}
+		time.Sleep(l.clock.scale(bootTime))
+		if got := c.addresses("100")["bc:24:11:00:00:01"]; got[0] != want {
+			t.Errorf("the guest has %v, the image %s", got, want)
+		}
+	}
+	reset("10.0.0.5/24")
+	c.must("PUT", "/nodes/pve1/qemu/100/cloudinit")
+	reset("10.0.0.6/24")
 }
 
 // addresses are the guest's, by the NIC's hardware address.

@@ -47,6 +47,10 @@ func (s *Server) Manage(t *testing.T, name string) *Resource {
 	return &Resource{server: s, name: name, schema: schema, state: tftypes.NewValue(schema.ValueType(), nil)}
 }
 
+// HandTo lets another provider server, of another sign-in say, manage the
+// resource from now on.
+func (r *Resource) HandTo(s *Server) { r.server = s }
+
 // Plan validates a configuration and plans it; nil plans the destruction. The
 // plan is nil when there are errors.
 func (r *Resource) Plan(t *testing.T, config Object) (*Plan, Diagnostics) {

@@ -44,6 +44,9 @@ type job struct {
 	withoutUpgrade bool
 	// writesDrive is whether the last write sets a CD-ROM drive.
 	writesDrive bool
+	// outdatesImage is set once something of what is in the cloud-init drive's
+	// image was written.
+	outdatesImage bool
 	// marked is set once the job wrote the marker into a guest without one.
 	marked bool
 	// configured is set once the configuration was written.
@@ -162,6 +165,9 @@ func (j *job) finish(ctx context.Context) error {
 	if err := j.configure(ctx); err != nil {
 		return err
 	}
+	if err := j.regenerateImage(ctx); err != nil {
+		return err
+	}
 	completion, err := j.begin(ctx)
 	if err != nil {
 		return err
@@ -245,7 +251,7 @@ func (j *job) change(ctx context.Context) error {
 		return err
 	}
 	if len(j.latest.PendingKeys()) == 0 || !restarts(j.plan, j.state) {
-		return nil
+		return j.regenerateImage(ctx)
 	}
 	if _, err := j.client.Reboot(ctx, j.guest, nil, j.powerOptions(ctx)); err != nil {
 		return err

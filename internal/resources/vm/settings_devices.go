@@ -89,6 +89,7 @@ var networkGroup = &settings.Group{
 var cloudInitGroup = &settings.Group{
 	Name: "cloud_init", Optional: true,
 	Doc: "What cloud-init sets up in the guest. PVE passes it in a drive, which is added where the template has none. " +
+		"A change makes a running VM's drive anew, and its system reads it when it boots the next time: nothing is restarted or replaced. " +
 		"What is in force shows in `cloud_init_effective`.",
 	Settings: []settings.Setting{
 		{

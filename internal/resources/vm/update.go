@@ -89,6 +89,7 @@ func (j *job) update(config *proxmox.GuestConfig) (proxmox.ConfigUpdate, error) 
 		delete(update.Set, upgradeKey)
 	}
 	j.writesDrive = setsDrive(update)
+	j.outdatesImage = j.outdatesImage || outdatesImage(config, update)
 	j.known = append(j.known, volumeSlots(update.Set)...)
 	return update, nil
 }
