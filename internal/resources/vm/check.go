@@ -128,7 +128,7 @@ func (d *draft) checkRemovals() {
 	}
 	for _, slot := range d.removed("network") {
 		if slot == firstSlot(d.state.Values["mac_addresses"]) {
-			d.diags.AddAttributeError(settings.At("network"), slot+" cannot be removed", "It is the VM's first network device. Set link_down to cut it off.")
+			d.diags.AddAttributeError(settings.At("network"), slot+" cannot be removed", "It is the VM's first network device, to which its address and its cloud-init data belong. Set link_down to cut it off.")
 		}
 	}
 }

@@ -271,7 +271,7 @@ func (c *checker) checkDiskRemovals(ctx context.Context) {
 		return
 	}
 	if boot, ok := config.BootDisk(); ok && slices.Contains(removed, boot) {
-		d.diags.AddAttributeError(settings.At("disks"), boot+" cannot be removed", "It is the disk that the VM boots from.")
+		d.diags.AddAttributeError(settings.At("disks"), boot+" cannot be removed", "It is the disk that the VM boots from. To boot from another one, change boot_order first.")
 	}
 }
 

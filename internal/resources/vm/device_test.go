@@ -237,6 +237,41 @@ func TestDisksOfARunningVM(t *testing.T) {
 	d.refused(t, config(block{"power": nil, "disks": block{}, "cpu": block{"cores": 2}}), "scsi0 cannot be removed")
 }
 
+// TestWhatAVMKeeps: PVE would take these away without a word.
+func TestWhatAVMKeeps(t *testing.T) {
+	t.Parallel()
+	d := newDevice(t, "9.2")
+	all := block{
+		"boot_order": []any{"scsi0"}, "disks": block{"scsi0": block{}, "scsi1": block{"size_gib": 1, "storage": "local-lvm"}},
+		"network": block{"net0": block{}, "net1": block{"bridge": "vmbr1"}}, "cloud_init": block{"user": "ops"},
+	}
+	with := func(changes block) block {
+		changed := maps.Clone(all)
+		maps.Copy(changed, changes)
+		return config(changed)
+	}
+	drive := block{"ide2": block{"volume_id": "none"}}
+	d.refused(t, with(block{"cdrom": drive}), "ide2 is the cloud-init drive and cannot be removed", "use seed instead")
+	d.apply(t, config(all))
+	for _, refusal := range []struct {
+		changes block
+		words   []string
+	}{
+		{block{"disks": block{"scsi1": all["disks"].(block)["scsi1"]}}, []string{"scsi0 cannot be removed", "boots from", "change boot_order first"}},
+		{block{"network": block{"net1": block{"bridge": "vmbr1"}}}, []string{"net0 cannot be removed", "first network device", "Set link_down"}},
+		{block{"network": nil}, []string{"net0 cannot be removed"}},
+		{block{"cdrom": drive}, []string{"ide2 is the cloud-init drive and cannot be removed", "use seed instead"}},
+	} {
+		d.refused(t, with(refusal.changes), refusal.words...)
+	}
+	// What is no longer configured takes nothing away, nor does all the rest stand
+	// in the way.
+	d.apply(t, with(block{"cloud_init": nil, "boot_order": []any{"scsi1"}, "network": block{"net0": block{"link_down": true}}}))
+	d.has(t, map[string]string{"ciuser": "", "ide2": "shared-nfs:20000/vm-20000-cloudinit.qcow2,media=cdrom,size=4M", "net1": ""})
+	d.apply(t, with(block{"cloud_init": nil, "boot_order": []any{"scsi1"}, "disks": block{"scsi1": block{}}, "cdrom": drive}))
+	d.has(t, map[string]string{"scsi0": "", "ide2": "none,media=cdrom"})
+}
+
 // uptimeTask is the last task that started the guest.
 func (d *device) uptimeTask(t *testing.T) string {
 	t.Helper()

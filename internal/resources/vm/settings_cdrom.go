@@ -6,7 +6,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -30,7 +29,7 @@ var imageForm = regexp.MustCompile(`^(none|[A-Za-z][A-Za-z0-9._-]*:iso/[^/,]+\.(
 var cdromGroup = &settings.Group{
 	Name: "cdrom", Slots: cdromSlots, Optional: true,
 	Doc: "CD-ROM drives with a medium, by slot (`ide2`, `sata0`, `scsi2` …). The medium is changed while the VM runs; a drive comes and goes with a restart. " +
-		"A drive that PVE made for cloud-init gives way to one configured in its slot.",
+		"A drive that PVE made for cloud-init gives way to one configured in its slot, unless `cloud_init` is configured.",
 	Settings: []settings.Setting{{
 		Name: "volume_id", Source: settings.Required, Place: medium{}, Live: settings.AtOnce,
 		Form: settings.Text{Validators: []validator.String{stringvalidator.RegexMatches(imageForm, "is the volume id of an ISO image, such as local:iso/debian.iso, or none")}},
@@ -74,11 +73,25 @@ func (d *draft) checkDrives() {
 			d.diags.AddAttributeError(d.driveAt(slot), slot+" is a disk", "The slot is configured in disks, too. A drive needs another slot.")
 			continue
 		}
-		device := settings.TextOf(settings.Entries(d.state.Values["devices"])[slot])
-		if device != "" && !strings.Contains(device, "media=cdrom") && len(d.replace) == 0 {
-			d.diags.AddAttributeError(d.driveAt(slot), slot+" is a disk", "The VM has "+slot+"="+device+". A drive needs another slot.")
+		device, exists := d.diskInState(slot)
+		switch {
+		case !exists || len(d.replace) > 0:
+		case device.IsCloudInit():
+			d.keepCloudInitDrive(slot)
+		case !device.IsCDROM():
+			d.diags.AddAttributeError(d.driveAt(slot), slot+" is a disk", "The VM has "+slot+"="+device.String()+". A drive needs another slot.")
 		}
 	}
+}
+
+// keepCloudInitDrive refuses a drive in the place of the one that brings what is
+// configured in cloud_init.
+func (d *draft) keepCloudInitDrive(slot string) {
+	if settings.IsNull(d.config.Values["cloud_init"]) {
+		return
+	}
+	d.diags.AddAttributeError(d.driveAt(slot), slot+" is the cloud-init drive and cannot be removed",
+		"PVE passes what is configured in cloud_init through it. Give the image another slot, or use seed instead of cloud_init.")
 }
 
 // drives are the slots of configured drives, the seed's included, sorted.
@@ -100,8 +113,11 @@ func (d *draft) driveAt(slot string) path.Path {
 
 // checkTemplateDrives refuses drives in slots that are disks of the template.
 func (c *checker) checkTemplateDrives(template *proxmox.GuestConfig) {
-	disks := template.Disks()
+	disks, drives := template.Disks(), template.CDROMs()
 	for _, slot := range c.draft.drives() {
+		if drives[slot].IsCloudInit() {
+			c.draft.keepCloudInitDrive(slot)
+		}
 		if _, isDisk := disks[slot]; isDisk {
 			c.draft.diags.AddAttributeError(c.draft.driveAt(slot), slot+" is a disk",
 				fmt.Sprintf("Template %d has %s=%s. A drive needs another slot.", template.VMID, slot, template.Get(slot)))
