@@ -18,7 +18,7 @@ import (
 func (s *settings) options(diags *diag.Diagnostics) proxmox.Options {
 	options := proxmox.Options{
 		Endpoint:          s.endpoint.value,
-		FallbackEndpoints: list(s.fallbackEndpoints.value),
+		FallbackEndpoints: commaSeparated(s.fallbackEndpoints.value),
 		TokenID:           s.tokenID.value,
 		TokenSecret:       s.tokenSecret.value,
 		TokenSecretFile:   s.tokenSecretFile.value,
@@ -221,8 +221,8 @@ func split(err error) []error {
 	return all
 }
 
-// list splits a text at its commas.
-func list(text string) []string {
+// commaSeparated splits a text at its commas.
+func commaSeparated(text string) []string {
 	var items []string
 	for item := range strings.SplitSeq(text, ",") {
 		if item = strings.TrimSpace(item); item != "" {

@@ -28,7 +28,10 @@ type proxmoxProvider struct {
 	env func(string) string
 }
 
-var _ provider.Provider = (*proxmoxProvider)(nil)
+var (
+	_ provider.ProviderWithActions       = (*proxmoxProvider)(nil)
+	_ provider.ProviderWithListResources = (*proxmoxProvider)(nil)
+)
 
 // New returns the constructor of the provider, in the version that a release
 // gave it.
@@ -51,6 +54,7 @@ func (p *proxmoxProvider) Configure(ctx context.Context, req provider.ConfigureR
 	resp.ResourceData = data
 	resp.DataSourceData = data
 	resp.ActionData = data
+	resp.ListResourceData = data
 
 	data.Unknown = unknownAttributes(req.Config, &resp.Diagnostics)
 	if len(data.Unknown) > 0 {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
+	"github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
 	"terraform-provider-proxmox/internal/actions/fence"
@@ -56,5 +57,16 @@ func (p *proxmoxProvider) Actions(context.Context) []func() action.Action {
 	return []func() action.Action{
 		fence.New,
 		vmpower.New,
+	}
+}
+
+// ListResources lists the constructors of the list resources, which `terraform
+// query` asks. CLIs that know none leave them alone.
+func (p *proxmoxProvider) ListResources(context.Context) []func() list.ListResource {
+	return []func() list.ListResource{
+		container.NewList,
+		firewall.NewList,
+		seediso.NewList,
+		vm.NewList,
 	}
 }

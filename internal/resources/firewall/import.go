@@ -17,9 +17,14 @@ import (
 // ImportState takes a firewall into the state by its id. The read that follows
 // fills in all that it has.
 func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	scope, tag, err := parseID(req.ID)
+	id, uid := req.ID, ""
+	if id == "" {
+		id = framework.IdentityText(ctx, req.Identity, "id", &resp.Diagnostics)
+		uid = framework.IdentityText(ctx, req.Identity, "uid", &resp.Diagnostics)
+	}
+	scope, tag, err := parseID(id)
 	if err != nil {
-		resp.Diagnostics.AddError("Cannot import "+strconv.Quote(req.ID), err.Error())
+		resp.Diagnostics.AddError("Cannot import "+strconv.Quote(id), err.Error())
 		return
 	}
 	j := &job{client: r.Client(&resp.Diagnostics), scope: scope, diags: &resp.Diagnostics}
@@ -28,8 +33,12 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.Data.Timeouts.Read)
 	defer cancel()
-	if err := j.exists(ctx); err != nil {
-		framework.AddError(&resp.Diagnostics, fmt.Sprintf("import %q", req.ID), err)
+	err = j.exists(ctx)
+	if err == nil && uid != "" && uid != j.guest.UID {
+		err = fmt.Errorf("%s carries the marker of another guest than the one wanted: its uid is %s", j.guest, j.guest.UID)
+	}
+	if err != nil {
+		framework.AddError(&resp.Diagnostics, fmt.Sprintf("import %q", id), err)
 		return
 	}
 	ownership := ownsAll
@@ -45,6 +54,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 		resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("foreign"), types.BoolValue(true))...)
 	}
 	j.save(ctx, resp.Private)
+	j.setIdentity(ctx, id, resp.Identity)
 	framework.SetPrivate(ctx, resp.Private, privateImported, true, &resp.Diagnostics)
 }
 

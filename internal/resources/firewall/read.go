@@ -52,6 +52,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	state.ID = types.StringValue(state.identifier(j.scope))
 	resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
 	j.save(ctx, resp.Private)
+	j.setIdentity(ctx, state.ID.ValueString(), resp.Identity)
 	framework.SetPrivate(ctx, resp.Private, privateImported, false, &resp.Diagnostics)
 }
 

@@ -19,6 +19,7 @@ var (
 	_ resource.ResourceWithValidateConfig = (*Resource)(nil)
 	_ resource.ResourceWithModifyPlan     = (*Resource)(nil)
 	_ resource.ResourceWithImportState    = (*Resource)(nil)
+	_ resource.ResourceWithIdentity       = (*Resource)(nil)
 )
 
 // Resource is proxmox_firewall.
@@ -68,6 +69,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &planned)...)
 	j.save(ctx, resp.Private)
+	j.setIdentity(ctx, planned.ID.ValueString(), resp.Identity)
 }
 
 // Update takes the firewall from the state to what is planned.
@@ -98,6 +100,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	planned.ID = types.StringValue(planned.identifier(j.scope))
 	resp.Diagnostics.Append(resp.State.Set(ctx, &planned)...)
 	j.save(ctx, resp.Private)
+	j.setIdentity(ctx, planned.ID.ValueString(), resp.Identity)
 }
 
 // Delete takes the firewall back to PVE's defaults, as far as the resource had a

@@ -27,11 +27,17 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.Data.Timeouts.Read)
 	defer cancel()
-	found, err := r.find(ctx, client, req.ID)
+	node, volid := splitID(req.ID)
+	if req.ID == "" {
+		node = framework.IdentityText(ctx, req.Identity, "node", &resp.Diagnostics)
+		volid = framework.IdentityText(ctx, req.Identity, "volume_id", &resp.Diagnostics)
+	}
+	found, err := r.find(ctx, client, node, volid)
 	if err != nil {
-		framework.AddError(&resp.Diagnostics, fmt.Sprintf("import %q", req.ID), err)
+		framework.AddError(&resp.Diagnostics, fmt.Sprintf("import %q", volid), err)
 		return
 	}
+	framework.SetIdentity(ctx, resp.Identity, image{found.node, found.name.String()}.identity(), &resp.Diagnostics)
 	for name, value := range map[string]any{
 		"node": found.node, "storage": found.name.Storage, "uid": found.name.UID, "sha256": found.name.SHA256,
 		"volume_id": found.name.String(), "size": types.Int64Value(found.size),
@@ -46,11 +52,16 @@ type found struct {
 	size int64
 }
 
-func (r *Resource) find(ctx context.Context, client *proxmox.Client, id string) (found, error) {
+// splitID takes the node off an import's id, "" where there is none.
+func splitID(id string) (node, volid string) {
 	node, volid, named := strings.Cut(id, "/")
 	if !named || strings.Contains(node, ":") {
-		node, volid = "", id
+		return "", id
 	}
+	return node, volid
+}
+
+func (r *Resource) find(ctx context.Context, client *proxmox.Client, node, volid string) (found, error) {
 	name, ok := seeds.ParseName(volid)
 	if !ok {
 		return found{}, errors.New("it is no seed of this provider's: give the volume id, such as seeds:iso/<uid>-<sha256>.iso, or node/volume id")

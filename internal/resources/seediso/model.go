@@ -4,7 +4,9 @@ import (
 	"context"
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"terraform-provider-proxmox/internal/framework"
@@ -43,4 +45,15 @@ func loadOutdated(ctx context.Context, from framework.PrivateReader, diags *diag
 // current is the image that the state names; there is none after a drift.
 func (m model) current() (image, bool) {
 	return image{m.Node.ValueString(), m.VolumeID.ValueString()}, m.VolumeID.ValueString() != ""
+}
+
+// identify writes the identity: the image that is current, with no volume where
+// it was lost.
+func (m model) identify(ctx context.Context, identity *tfsdk.ResourceIdentity, diags *diag.Diagnostics) {
+	framework.SetIdentity(ctx, identity, map[string]attr.Value{"volume_id": m.VolumeID, "node": m.Node}, diags)
+}
+
+// identity is that of an image.
+func (i image) identity() map[string]attr.Value {
+	return map[string]attr.Value{"volume_id": types.StringValue(i.VolID), "node": types.StringValue(i.Node)}
 }

@@ -16,6 +16,7 @@ var (
 	_ resource.ResourceWithConfigure   = (*Resource)(nil)
 	_ resource.ResourceWithModifyPlan  = (*Resource)(nil)
 	_ resource.ResourceWithImportState = (*Resource)(nil)
+	_ resource.ResourceWithIdentity    = (*Resource)(nil)
 )
 
 // Resource is proxmox_seed_iso.
@@ -27,6 +28,8 @@ func New() resource.Resource { return &Resource{} }
 // Metadata names the resource's type.
 func (r *Resource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_seed_iso"
+	// Another content is another image, which takes the place of the old one.
+	resp.ResourceBehavior.MutableIdentity = true
 }
 
 // Create uploads the image.
@@ -51,6 +54,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	// The name goes into the state first: whatever becomes of the upload, the
 	// next run can delete it.
 	resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
+	plan.identify(ctx, resp.Identity, &resp.Diagnostics)
 	framework.SetPrivate(ctx, resp.Private, privateGiven, !config.InstanceID.IsNull(), &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
@@ -72,6 +76,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	if resp.Diagnostics.HasError() {
 		return
 	}
+	state.identify(ctx, resp.Identity, &resp.Diagnostics)
 	held, there := state.current()
 	if !there {
 		return
@@ -134,6 +139,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	}
 	framework.SetPrivate(ctx, resp.Private, privateGiven, !config.InstanceID.IsNull(), &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
+	plan.identify(ctx, resp.Identity, &resp.Diagnostics)
 }
 
 // Delete deletes the image and those that it replaced. What is gone is a

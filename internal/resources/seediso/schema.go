@@ -5,6 +5,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
@@ -30,4 +31,12 @@ func (r *Resource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *r
 			"and the old image goes at the next update or at destruction, once no VM that the token can read names it.",
 		Attributes: attributes,
 	}
+}
+
+// IdentitySchema describes what identifies the image.
+func (r *Resource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
+	resp.IdentitySchema = identityschema.Schema{Attributes: map[string]identityschema.Attribute{
+		"volume_id": identityschema.StringAttribute{RequiredForImport: true, Description: "The image's volume id, such as seeds:iso/<uid>-<sha256>.iso."},
+		"node":      identityschema.StringAttribute{OptionalForImport: true, Description: "The node that has it, where the storage is not shared."},
+	}}
 }

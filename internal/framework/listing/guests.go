@@ -1,0 +1,175 @@
+package listing
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
+	"github.com/hashicorp/terraform-plugin-framework/attr"
+	"github.com/hashicorp/terraform-plugin-framework/list"
+	"github.com/hashicorp/terraform-plugin-framework/list/schema"
+	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/types"
+
+	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/proxmox"
+)
+
+// Filter is which guests are asked for. What is null filters nothing.
+type Filter struct {
+	Node types.String `tfsdk:"node"`
+	Pool types.String `tfsdk:"pool"`
+	Tags []string     `tfsdk:"tags"`
+}
+
+// FilterAttributes are the attributes of a [Filter].
+func FilterAttributes() map[string]schema.Attribute {
+	return map[string]schema.Attribute{
+		"node": schema.StringAttribute{
+			Optional: true, Validators: []validator.String{framework.NodeName()}, MarkdownDescription: "Only guests on this node.",
+		},
+		"pool": schema.StringAttribute{
+			Optional: true, Validators: []validator.String{framework.PoolName()}, MarkdownDescription: "Only members of this pool itself.",
+		},
+		"tags": schema.ListAttribute{
+			Optional: true, ElementType: types.StringType, Validators: []validator.List{listvalidator.ValueStringsAre(framework.Tag())},
+			MarkdownDescription: "Only guests with all of these tags.",
+		},
+	}
+}
+
+// Guest is a guest of ours that was found.
+type Guest struct {
+	VMID   int
+	Kind   proxmox.Kind
+	Node   string
+	Name   string
+	Marker proxmox.Marker
+}
+
+// String is what a human knows it by.
+func (g Guest) String() string {
+	if g.Marker.Creating {
+		return fmt.Sprintf("%s (%d, unfinished)", g.Name, g.VMID)
+	}
+	return fmt.Sprintf("%s (%d)", g.Name, g.VMID)
+}
+
+// Guests lists the guests of a kind that are ours: the list resource of a guest.
+func Guests(ctx context.Context, req list.ListRequest, stream *list.ListResultsStream, base *framework.ResourceBase, kind proxmox.Kind, importer Importer) {
+	var filter Filter
+	diags := req.Config.Get(ctx, &filter)
+	client := base.Client(&diags)
+	if client == nil || !base.Data.RequireVMIDRange(&diags) || diags.HasError() {
+		stream.Results = list.ListResultsStreamDiagnostics(diags)
+		return
+	}
+	search := Search{
+		Kind: importer, Doing: "list " + kind.String() + "s", Timeout: base.Data.Timeouts.Read,
+		Candidates: func(ctx context.Context) ([]Candidate, error) {
+			looks, err := Looks(ctx, client, base.Data.VMIDRange, filter, kind)
+			return Candidates(looks, asGuest), err
+		},
+	}
+	search.Into(ctx, req, stream)
+}
+
+// asGuest is a guest as the item of its own list resource.
+func asGuest(_ context.Context, guest Guest) (*Item, error) {
+	return &Item{Name: guest.String(), Identity: map[string]attr.Value{
+		"vmid": types.Int64Value(int64(guest.VMID)), "uid": types.StringValue(guest.Marker.UID),
+	}}, nil
+}
+
+// Look reads a guest, and reports whether it carries a marker of this provider.
+type Look func(ctx context.Context) (guest Guest, ours bool, err error)
+
+// Looks are one for each guest of some kinds in the range that the filter lets
+// pass, by rising id. Templates are none.
+func Looks(ctx context.Context, client *proxmox.Client, bounds proxmox.VMIDRange, filter Filter, kinds ...proxmox.Kind) ([]Look, error) {
+	guests, err := client.View.Guests(ctx)
+	if err != nil {
+		return nil, err
+	}
+	guests = slices.DeleteFunc(slices.Clone(guests), func(r proxmox.Resource) bool {
+		return !slices.Contains(kinds, proxmox.Kind(r.Type)) || bool(r.Template) || !bounds.Contains(r.VMID) || !filter.wants(r)
+	})
+	slices.SortFunc(guests, func(a, b proxmox.Resource) int { return a.VMID - b.VMID })
+	looks := make([]Look, len(guests))
+	for i, r := range guests {
+		looks[i] = func(ctx context.Context) (Guest, bool, error) { return look(ctx, client, r) }
+	}
+	return looks, nil
+}
+
+// Candidates turns guests into candidates: what one of ours is worth is up to the
+// caller.
+func Candidates(looks []Look, item func(context.Context, Guest) (*Item, error)) []Candidate {
+	candidates := make([]Candidate, len(looks))
+	for i, look := range looks {
+		candidates[i] = func(ctx context.Context) (*Item, error) {
+			guest, ours, err := look(ctx)
+			if err != nil || !ours {
+				return nil, err
+			}
+			return item(ctx, guest)
+		}
+	}
+	return candidates
+}
+
+func look(ctx context.Context, client *proxmox.Client, r proxmox.Resource) (Guest, bool, error) {
+	guest := Guest{VMID: r.VMID, Kind: proxmox.Kind(r.Type), Node: r.Node, Name: r.Name}
+	pending := client.VMs.Pending
+	if guest.Kind == proxmox.KindContainer {
+		pending = client.Containers.Pending
+	}
+	config, err := pending(ctx, r.Node, r.VMID)
+	if proxmox.IsNotFound(err) {
+		return guest, false, nil
+	}
+	if err != nil {
+		return guest, false, fmt.Errorf("%s %d on %s: %w", guest.Kind, r.VMID, r.Node, err)
+	}
+	if name := config.Name(); name != "" {
+		guest.Name = name // The cluster's list may not know it yet.
+	}
+	marker, ours := config.Marker()
+	guest.Marker = marker
+	return guest, ours, nil
+}
+
+// UIDs are the uids of the guests of a kind in the range that carry a marker. A
+// guest that cannot be read is an error: it may carry any.
+func UIDs(ctx context.Context, client *proxmox.Client, bounds proxmox.VMIDRange, kind proxmox.Kind) (map[string]bool, error) {
+	looks, err := Looks(ctx, client, bounds, Filter{}, kind)
+	if err != nil {
+		return nil, err
+	}
+	type seen struct {
+		uid string
+		err error
+	}
+	uids := map[string]bool{}
+	for each := range ordered(looks, atOnce, func(look Look) seen {
+		guest, _, err := look(ctx)
+		return seen{guest.Marker.UID, err}
+	}) {
+		if each.err != nil {
+			return nil, each.err
+		}
+		uids[each.uid] = true
+	}
+	return uids, nil
+}
+
+func (f Filter) wants(r proxmox.Resource) bool {
+	return (f.Node.IsNull() || f.Node.ValueString() == r.Node) && (f.Pool.IsNull() || f.Pool.ValueString() == r.Pool) && f.hasTags(r.Tags)
+}
+
+func (f Filter) hasTags(tags string) bool {
+	held := strings.FieldsFunc(tags, func(r rune) bool { return strings.ContainsRune(";, ", r) })
+	return !slices.ContainsFunc(f.Tags, func(wanted string) bool { return !slices.Contains(held, wanted) })
+}
