@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"terraform-provider-proxmox/internal/acctest/byhand"
+	"terraform-provider-proxmox/internal/acctest/privileges"
 	"terraform-provider-proxmox/internal/pvelab"
 )
 
@@ -81,6 +82,7 @@ func startLab(t *testing.T, options pvelab.Options) *Target {
 	must(t, err)
 	must(t, lab.Start())
 	t.Cleanup(func() {
+		privileges.Check(t, lab)
 		if err := lab.Close(); err != nil {
 			t.Errorf("closing the lab: %v", err)
 		}

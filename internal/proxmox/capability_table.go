@@ -1,8 +1,11 @@
 package proxmox
 
+import "slices"
+
 // The paths of PVE's access control that the table speaks of.
 const (
 	rootPath     = "/"
+	guestsPath   = "/vms"
 	guestPath    = "/vms/{vmid}"
 	templatePath = "/vms/{template}"
 	poolPath     = "/pool/{pool}"
@@ -12,6 +15,11 @@ const (
 	rootdirPath  = "/storage/{rootdir}"
 	vztmplPath   = "/storage/{vztmpl}"
 	isoPath      = "/storage/{iso}"
+	storagePath  = "/storage/{storage}"
+	usbPath      = "/mapping/usb/{usb}"
+	pciPath      = "/mapping/pci/{pci}"
+	dirPath      = "/mapping/dir/{dir}"
+	rngPath      = "/mapping/hwrng"
 )
 
 // Needs that several capabilities share.
@@ -30,7 +38,29 @@ var (
 	needAgent      = Need{Path: guestPath, Privilege: "VM.GuestAgent.Audit", Privilege8: "VM.Monitor", Why: "ask the guest's agent"}
 	needLinkBridge = Need{Path: bridgePath, Privilege: "SDN.Use", Why: "write a device that is attached to the bridge"}
 	needList       = Need{Path: guestPath, Privilege: "VM.Audit", Why: "have the guest in PVE's lists"}
+	needSight      = Need{Path: guestsPath, Privilege: "VM.Audit", Why: "see every guest of the node, so that none is overlooked"}
+	needShutdown   = Need{Path: nodePath, Privilege: "Sys.PowerMgmt", Why: "shut the node down"}
+	needHardware   = Need{Path: guestPath, Privilege: "VM.Config.HWType", Why: "set the hardware"}
+	needCDROM      = Need{Path: guestPath, Privilege: "VM.Config.CDROM", Why: "attach the image to the VM"}
+	needPrivileged = Need{Path: rootPath, Privilege: "Sys.Modify", Why: "make a privileged container, whose root is the node's root"}
+	needLink       = Need{Path: guestPath, Privilege: "VM.Config.Network", Why: "change the device's link"}
 )
+
+// needMapping is what a device of a resource mapping takes. The mappings are
+// the cluster's, and so is the right to use them.
+func needMapping(path string) Need {
+	return Need{Path: path, Privilege: "Mapping.Use", Why: "give the guest a device of the mapping"}
+}
+
+// containerNeeds are what a container takes.
+var containerNeeds = []Need{
+	{Path: vztmplPath, Privilege: "Datastore.Audit", Why: "unpack a container template from the storage"},
+	needAllocate, needAudit, needOptions, needPower, needCPU, needMemory,
+	{Path: guestPath, Privilege: "VM.Config.Disk", Why: "make the root volume and mount points"},
+	needNetwork,
+	{Path: rootdirPath, Privilege: "Datastore.AllocateSpace", Why: "make volumes on the storage"},
+	needBridge,
+}
 
 var capabilities = []Capability{
 	{
@@ -52,21 +82,46 @@ var capabilities = []Capability{
 		Needs: []Need{
 			{Path: guestPath, Privilege: "VM.Config.Cloudinit", Only: "cloud_init", Why: "add the cloud-init drive"},
 			{Path: guestPath, Privilege: "VM.Config.CDROM", Only: "cloud_init", Why: "add the cloud-init drive"},
+			needAudit,
 		},
 	},
 	{
 		Name: "vm.cloud-init-regenerate", Doc: "Make the image in a running VM's cloud-init drive anew when `cloud_init` changes",
-		Needs: []Need{{Path: guestPath, Privilege: "VM.Config.Cloudinit", Only: "cloud_init", Why: "regenerate the cloud-init drive"}},
+		Needs: []Need{{Path: guestPath, Privilege: "VM.Config.Cloudinit", Only: "cloud_init", Why: "regenerate the cloud-init drive"}, needAudit},
 	},
 	{
-		Name: "vm.hardware", Doc: "Set a VM's hardware: machine, display, controllers, serial ports",
-		Needs: []Need{{Path: guestPath, Privilege: "VM.Config.HWType", Why: "set the hardware"}},
+		Name: "vm.cdrom", Doc: "Put an ISO image into a VM's drive",
+		Needs: []Need{needCDROM, {Path: isoPath, Privilege: "Datastore.Audit", Why: "use the image"}, needAudit},
+	},
+	{
+		Name: "vm.hardware", Doc: "Set a VM's hardware: machine, display, controllers, serial ports, random numbers",
+		Needs: []Need{needHardware, needAudit},
+	},
+	{
+		Name: "vm.usb", Doc: "Give a VM a USB device by its resource mapping",
+		Needs: []Need{needHardware, needMapping(usbPath), needAudit},
+	},
+	{
+		Name: "vm.pci", Doc: "Give a VM a PCI device by its resource mapping",
+		Needs: []Need{needHardware, needMapping(pciPath), needAudit},
+	},
+	{
+		Name: "vm.virtiofs", Doc: "Share a node's directory with a VM by its resource mapping",
+		Needs: []Need{
+			{Path: guestPath, Privilege: "VM.Config.Disk", Why: "share a directory with the guest"},
+			needMapping(dirPath), needAudit,
+		},
+	},
+	{
+		Name: "vm.hwrng", Doc: "Feed a VM's random numbers from the node's hardware: `rng.source = \"/dev/hwrng\"`",
+		Needs: []Need{needHardware, {Path: rngPath, Privilege: "Mapping.Use", Why: "use the node's source of random numbers"}, needAudit},
 	},
 	{
 		Name: "vm.startup-order", Doc: "Set when a VM starts among the others of its node",
 		Needs: []Need{
 			{Path: guestPath, Privilege: "VM.Config.Options", Why: "set the order"},
 			{Path: rootPath, Privilege: "Sys.Modify", Why: "change how the node starts its guests"},
+			needAudit,
 		},
 	},
 	{
@@ -75,13 +130,13 @@ var capabilities = []Capability{
 	},
 	{
 		Name: "vm.addresses", Doc: "Read a VM's addresses from its agent, and wait for the agent",
-		Needs: []Need{needAgent},
+		Needs: []Need{needAgent, needAudit},
 	},
 	{
 		Name: "vm.cloud-init-status", Doc: "Wait until cloud-init has finished in a VM",
 		Needs: []Need{{
 			Path: guestPath, Privilege: "VM.GuestAgent.FileRead", Privilege8: "VM.Monitor", Why: "read cloud-init's result through the agent",
-		}},
+		}, needAudit},
 	},
 	{
 		Name: "id-ledger", Doc: "Keep ids from being used again, in the pool of `defaults.pool`",
@@ -91,15 +146,12 @@ var capabilities = []Capability{
 		},
 	},
 	{
-		Name: "container.create", Doc: "Make, change, start, stop and destroy containers",
-		Needs: []Need{
-			{Path: vztmplPath, Privilege: "Datastore.Audit", Why: "unpack a container template from the storage"},
-			needAllocate, needAudit, needOptions, needPower, needCPU, needMemory,
-			{Path: guestPath, Privilege: "VM.Config.Disk", Why: "make the root volume and mount points"},
-			needNetwork,
-			{Path: rootdirPath, Privilege: "Datastore.AllocateSpace", Why: "make volumes on the storage"},
-			needBridge,
-		},
+		Name: "container.create", Doc: "Make, change, start, stop, reinstall and destroy containers: `proxmox_container`",
+		Needs: containerNeeds,
+	},
+	{
+		Name: "container.privileged", Doc: "Make containers that are not unprivileged",
+		Needs: append(slices.Clone(containerNeeds), needPrivileged),
 	},
 	{
 		Name: "seed_iso", Doc: "Upload NoCloud seeds, attach them and delete them",
@@ -107,7 +159,7 @@ var capabilities = []Capability{
 			{Path: isoPath, Privilege: "Datastore.AllocateTemplate", Why: "upload ISO images"},
 			{Path: isoPath, Privilege: "Datastore.Audit", Why: "verify the uploaded image"},
 			{Path: isoPath, Privilege: "Datastore.Allocate", Why: "delete ISO images; Datastore.AllocateSpace is not enough for it"},
-			{Path: guestPath, Privilege: "VM.Config.CDROM", Why: "attach the image to the VM"},
+			needCDROM, needAudit,
 		},
 	},
 	{
@@ -119,7 +171,11 @@ var capabilities = []Capability{
 	},
 	{
 		Name: "firewall.log", Doc: "Read a guest's firewall log",
-		Needs: []Need{{Path: guestPath, Privilege: "VM.Console", Why: "read the guest's firewall log"}},
+		Needs: []Need{{Path: guestPath, Privilege: "VM.Console", Why: "read the guest's firewall log"}, needList},
+	},
+	{
+		Name: "firewall.node-log", Doc: "Read a node's firewall log",
+		Needs: []Need{{Path: nodePath, Privilege: "Sys.Syslog", Why: "read the node's firewall log"}},
 	},
 	{
 		Name: "firewall.node", Doc: "Set a node's firewall options and rules",
@@ -145,21 +201,20 @@ var capabilities = []Capability{
 	},
 	{
 		Name: "vm.link-down", Doc: "Take a VM's network link down",
-		Needs: []Need{{Path: guestPath, Privilege: "VM.Config.Network", Why: "change the device's link"}, needAudit, needLinkBridge},
+		Needs: []Need{needLink, needAudit, needLinkBridge},
 	},
 	{
 		Name: "vm.link-up", Doc: "Bring a VM's network link up again",
-		Needs: []Need{{Path: guestPath, Privilege: "VM.Config.Network", Why: "change the device's link"}, needAudit, needLinkBridge},
+		Needs: []Need{needLink, needAudit, needLinkBridge},
 	},
 	{
 		Name: "node.stop-guests", Doc: "Stop all guests of a node",
-		Needs: []Need{needPower, needAudit, needCluster},
+		Needs: []Need{needPower, needSight, needCluster},
 	},
 	{
 		Name: "node.shutdown", Doc: "Stop all guests of a node and shut it down",
 		Needs: []Need{
-			needPower, needAudit, needCluster,
-			{Path: nodePath, Privilege: "Sys.PowerMgmt", Why: "shut the node down"},
+			needPower, needSight, needCluster, needShutdown,
 		},
 	},
 	{
@@ -172,13 +227,21 @@ var capabilities = []Capability{
 	},
 	{
 		Name: "probe.agent-ping", Doc: "Ask whether a VM's agent answers",
-		Needs: []Need{needAgent},
+		Needs: []Need{needAgent, needAudit},
 	},
 	{
 		Name: "probe.service", Doc: "Ask a VM's agent for the state of a service",
 		Needs: []Need{{
 			Path: guestPath, Privilege: "VM.GuestAgent.Unrestricted", Privilege8: "VM.Monitor", Why: "run a command in the guest through its agent",
-		}},
+		}, needAudit},
+	},
+	{
+		Name: "node.status", Doc: "Read a node's status and clock: `proxmox_node`",
+		Needs: []Need{{Path: nodePath, Privilege: "Sys.Audit", Why: "read the node's status and clock"}},
+	},
+	{
+		Name: "storage.status", Doc: "Read a storage's capacity and contents: `proxmox_storage`",
+		Needs: []Need{{Path: storagePath, Privilege: "Datastore.Audit", Why: "see the storage and what is on it"}},
 	},
 	{
 		Name: "vms.list", Doc: "List guests",

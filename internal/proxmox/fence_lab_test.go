@@ -29,7 +29,10 @@ func newFenceBench(t *testing.T, version string, change ...func(*Options)) *fenc
 	lab, err := pvelab.New(pvelab.Options{Version: version, Speed: 300})
 	noError(t, err)
 	noError(t, lab.Start())
-	t.Cleanup(func() { noError(t, lab.Close()) })
+	t.Cleanup(func() {
+		everyNeedIsNamed(t, lab)
+		noError(t, lab.Close())
+	})
 	id, secret := lab.Token("full")
 	b := &fenceBench{Lab: lab}
 	b.admin, err = byhand.New(lab.URL(), id, secret, lab.CAPEM())

@@ -130,19 +130,20 @@ func (c *Client) checkSight(ctx context.Context, f Fence, running []nodeGuest) e
 	if err != nil {
 		return err
 	}
-	if proof, _ := held.CheckNeeds([]Need{needAudit}, Scope{}, version); proof != Proven {
+	if proof, _ := held.CheckNeeds([]Need{needSight}, nil, version); proof != Proven {
 		return refuse(CheckVisible, "the token may not see every guest of node %s, so that nobody could tell whether one still runs: "+
 			"it takes VM.Audit on /vms", f.Node)
 	}
 	needs, scope := []Need{needPower}, Scope{"node": {f.Node}}
 	if f.Action == FenceShutdown {
-		needs = append(needs, Need{Path: nodePath, Privilege: "Sys.PowerMgmt", Why: "shut the node down"})
+		needs = append(needs, needShutdown)
 	}
 	for _, g := range running {
 		scope["vmid"] = append(scope["vmid"], strconv.Itoa(g.VMID))
 	}
-	if proof, lacks := held.CheckNeeds(needs, scope, version); proof == Missing {
-		return refuse(CheckVisible, "the token lacks %s", lacks[0])
+	_, lacks := held.CheckNeeds(needs, scope, version)
+	if i := slices.IndexFunc(lacks, func(l Lack) bool { return l.Proof == Missing }); i >= 0 {
+		return refuse(CheckVisible, "the token lacks %s", lacks[i])
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package proxmox
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -40,6 +41,10 @@ func (s *FirewallService) Log(ctx context.Context, scope FirewallScope, q Firewa
 	answer, err := s.c.exchange(ctx, http.MethodGet, scope.path("log"), query)
 	if err != nil {
 		return nil, 0, err
+	}
+	// PVE 8 answers an object instead of a list where there is no log yet.
+	if !bytes.HasPrefix(answer.Data, []byte("[")) {
+		return nil, 0, nil
 	}
 	var raw []struct {
 		Number Int    `json:"n"`

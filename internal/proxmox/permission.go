@@ -28,8 +28,11 @@ func (p Proof) String() string { return [...]string{"missing", "inferred", "prov
 //	template  a template
 //	pool      a pool, "a/b" if nested
 //	bridge    a bridge, node a node
+//	storage   a storage for whatever content
 //	images, rootdir, vztmpl, iso
 //	          a storage for that content
+//	usb, pci, dir
+//	          a resource mapping of that kind
 //
 // An object that is not named stands for any of its kind.
 type Scope map[string][]string
@@ -96,7 +99,7 @@ func (p Permissions) proof(need Need, path, privilege string, scope Scope) Proof
 	}
 	class, _, open := strings.Cut(path, "{")
 	held := p.holds
-	if open {
+	if open || path == guestsPath {
 		held = p.below
 		path = strings.TrimSuffix(class, "/")
 	}

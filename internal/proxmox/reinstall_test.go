@@ -103,7 +103,10 @@ func startLab(t *testing.T, version string) *pvelab.Lab {
 	lab, err := pvelab.New(pvelab.Options{Version: version, Speed: labSpeed, NoTemplates: true})
 	noError(t, err)
 	noError(t, lab.Start())
-	t.Cleanup(func() { noError(t, lab.Close()) })
+	t.Cleanup(func() {
+		everyNeedIsNamed(t, lab)
+		noError(t, lab.Close())
+	})
 	return lab
 }
 

@@ -97,7 +97,7 @@ func (e *endpoint) answer(req *http.Request, path string, rt *route, values map[
 		return resp
 	}
 	c := &call{
-		lab: l, ctx: e.server.ctx, auth: who, method: req.Method, path: path,
+		lab: l, ctx: e.server.ctx, auth: who, method: req.Method, userAgent: req.UserAgent(), path: path,
 		via: e.node, node: e.node, upload: file,
 	}
 	return l.run(c, rt, values, raw)

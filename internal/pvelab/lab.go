@@ -46,6 +46,8 @@ type Lab struct {
 	faults  *Faults
 	counter *Counters
 	server  *server
+	// questions are what clients' privileges were asked for.
+	questions questions
 
 	// mu guards everything below. Handlers run with it held; task workers take
 	// it for each step through locked.

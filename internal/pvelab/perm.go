@@ -252,6 +252,7 @@ func (c *call) canAny(path string, privs ...string) bool {
 // require returns PVE's refusal naming the first privilege that is missing.
 func (c *call) require(path string, privs ...string) error {
 	for _, p := range privs {
+		c.lab.questions.note(c.userAgent, path, []string{p})
 		if !c.can(path, p) {
 			return denied(path, p)
 		}
@@ -261,6 +262,7 @@ func (c *call) require(path string, privs ...string) error {
 
 // requireAny returns PVE's refusal where none of the privileges is held.
 func (c *call) requireAny(path string, privs ...string) error {
+	c.lab.questions.note(c.userAgent, path, privs)
 	if c.canAny(path, privs...) {
 		return nil
 	}

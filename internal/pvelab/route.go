@@ -11,6 +11,8 @@ type call struct {
 	ctx    context.Context //nolint:containedctx // a call lives no longer than its request.
 	auth   principal
 	method string
+	// userAgent is what the client calls itself.
+	userAgent string
 	// path is the request's path below /api2/json.
 	path   string
 	params params

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 
 	"terraform-provider-proxmox/internal/acctest/byhand"
+	"terraform-provider-proxmox/internal/acctest/privileges"
 	"terraform-provider-proxmox/internal/pvelab"
 )
 
@@ -37,7 +38,10 @@ func NewLabOf(t *testing.T, options pvelab.Options, p provider.Provider, token s
 	lab, err := pvelab.New(options)
 	must(t, err)
 	must(t, lab.Start())
-	t.Cleanup(func() { must(t, lab.Close()) })
+	t.Cleanup(func() {
+		privileges.Check(t, lab)
+		must(t, lab.Close())
+	})
 	id, secret := lab.Token("full")
 	hand, err := byhand.New(lab.URL(), id, secret, lab.CAPEM())
 	must(t, err)

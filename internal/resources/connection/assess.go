@@ -274,6 +274,7 @@ func (a *assessment) scope() proxmox.Scope {
 		scope["bridge"] = append(scope["bridge"], a.networks[name].Bridge)
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.storages)) {
+		scope["storage"] = append(scope["storage"], a.storages[name].Storage)
 		for _, content := range a.storages[name].Content {
 			scope[content] = append(scope[content], a.storages[name].Storage)
 		}
