@@ -25,6 +25,8 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	defer cancel()
 
 	j.recall(ctx, req.Private)
+	// Also where it turns out to be gone: a CLI that keeps no identity gave none.
+	j.setIdentity(ctx, state.identifier(j.scope), resp.Identity)
 	imported, _ := framework.GetPrivate[bool](ctx, req.Private, privateImported, &resp.Diagnostics)
 	if imported {
 		state.all()
@@ -52,7 +54,6 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	state.ID = types.StringValue(state.identifier(j.scope))
 	resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
 	j.save(ctx, resp.Private)
-	j.setIdentity(ctx, state.ID.ValueString(), resp.Identity)
 	framework.SetPrivate(ctx, resp.Private, privateImported, false, &resp.Diagnostics)
 }
 
