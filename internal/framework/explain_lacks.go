@@ -16,7 +16,7 @@ func AddLacks(diags *diag.Diagnostics, action string, held proxmox.Permissions, 
 	var lines []string
 	for _, lack := range lacks {
 		if lack.Proof == proxmox.Missing {
-			lines = append(lines, fmt.Sprintf("  %s on %s, to %s", lack.Privilege, lack.Path, lack.Need.Why))
+			lines = append(lines, lackLine(lack))
 		}
 	}
 	if len(lines) == 0 {
@@ -34,4 +34,12 @@ func AddLacks(diags *diag.Diagnostics, action string, held proxmox.Permissions, 
 		"These are missing:\n"+strings.Join(lines, "\n")+"\n\n"+
 			"A place in braces stands for any object of that kind; what is granted on a pool holds for its guests.\n\n"+Separation)
 	return true
+}
+
+func lackLine(lack proxmox.Lack) string {
+	line := fmt.Sprintf("  %s on %s, to %s", lack.Privilege, lack.Path, lack.Need.Why)
+	if lack.Capability != "" {
+		line += " (" + lack.Capability + ")"
+	}
+	return line
 }

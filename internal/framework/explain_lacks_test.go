@@ -14,7 +14,7 @@ import (
 func TestAddLacks(t *testing.T) {
 	t.Parallel()
 
-	clone := proxmox.Lack{Path: "/vms/9000", Privilege: "VM.Clone", Need: proxmox.Need{Why: "clone the template"}}
+	clone := proxmox.Lack{Path: "/vms/9000", Privilege: "VM.Clone", Capability: "vm.create", Need: proxmox.Need{Why: "clone the template"}}
 	space := proxmox.Lack{Path: "/storage/x", Privilege: "Datastore.AllocateSpace", Need: proxmox.Need{Why: "make disks on the storage"}}
 	perhaps := proxmox.Lack{Path: "/vms/{vmid}", Privilege: "VM.Audit", Proof: proxmox.Inferred}
 	some := proxmox.Permissions{"/": {"Sys.Audit": true}}
@@ -25,7 +25,7 @@ func TestAddLacks(t *testing.T) {
 		summary, detail []string
 	}{
 		"none":          {some, []proxmox.Lack{perhaps}, nil, nil},
-		"one":           {some, []proxmox.Lack{clone, perhaps}, []string{"Cannot make it", "lacks a privilege"}, []string{"VM.Clone on /vms/9000, to clone the template"}},
+		"one":           {some, []proxmox.Lack{clone, perhaps}, []string{"Cannot make it", "lacks a privilege"}, []string{"VM.Clone on /vms/9000, to clone the template (vm.create)"}},
 		"two":           {some, []proxmox.Lack{clone, space}, []string{"lacks privileges"}, []string{"VM.Clone", "Datastore.AllocateSpace on /storage/x"}},
 		"no rights yet": {nil, []proxmox.Lack{clone}, []string{"no privileges at all"}, []string{"privilege separation", "--privsep 0", "VM.Clone on /vms/9000"}},
 	} {

@@ -40,6 +40,8 @@ type Scope map[string][]string
 // Lack is a privilege that is not held, or not surely.
 type Lack struct {
 	Need Need
+	// Capability is the one that was checked, "" where needs alone were.
+	Capability string
 	// Path is the object's path, or the pattern where no object is named.
 	Path string
 	// Privilege is the name in the version of PVE that was asked.
@@ -52,7 +54,11 @@ func (l Lack) String() string { return fmt.Sprintf("%s on %s", l.Privilege, l.Pa
 // Check tells how surely a capability is had for the objects of a scope, and
 // what lacks. p is what [AccessService.Permissions] reads for all paths.
 func (p Permissions) Check(c Capability, scope Scope, v Version) (Proof, []Lack) {
-	return p.CheckNeeds(c.Needs, scope, v)
+	proof, lacks := p.CheckNeeds(c.Needs, scope, v)
+	for i := range lacks {
+		lacks[i].Capability = c.Name
+	}
+	return proof, lacks
 }
 
 // CheckNeeds is [Permissions.Check] for some needs.

@@ -84,12 +84,15 @@ func (a *fenceAction) ValidateConfig(ctx context.Context, req action.ValidateCon
 	}
 }
 
-// ModifyPlan refuses what the fence scope does not allow.
+// ModifyPlan refuses what the fence scope or the token does not allow.
 func (a *fenceAction) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
 	var config fences.Request
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
 	if a.Ready() && !resp.Diagnostics.HasError() {
 		config.CheckScope(a.Data.Client.FenceScope(), &resp.Diagnostics)
+	}
+	if a.Ready() && !resp.Diagnostics.HasError() {
+		config.CheckPrivileges(ctx, a.Data.Client, &resp.Diagnostics)
 	}
 }
 

@@ -67,12 +67,21 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		plan.CheckScope(r.Data.Client.FenceScope(), &resp.Diagnostics)
 	}
 	if req.State.Raw.IsNull() {
+		r.checkPrivileges(ctx, plan, &resp.Diagnostics)
 		return
 	}
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	if again(plan, state) {
+		r.checkPrivileges(ctx, plan, &resp.Diagnostics)
 		plan.unknown()
 		resp.Diagnostics.Append(resp.Plan.Set(ctx, &plan)...)
+	}
+}
+
+// checkPrivileges refuses a fence that the token certainly may not perform.
+func (r *Resource) checkPrivileges(ctx context.Context, plan model, diags *diag.Diagnostics) {
+	if r.Ready() && !diags.HasError() {
+		plan.CheckPrivileges(ctx, r.Data.Client, diags)
 	}
 }
 

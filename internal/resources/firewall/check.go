@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -40,6 +41,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		c.want = planned.ruleset(ctx, c.diags)
 		c.inRange(r.Data)
 		c.guest(ctx)
+		c.privileges(ctx)
 		c.lockout(ctx)
 		c.nodeLockout(ctx)
 		if creates {
@@ -113,6 +115,25 @@ func (c *check) guest(ctx context.Context) {
 	if err == nil {
 		warnOfNICs(c.scope, config, c.diags)
 	}
+}
+
+// capabilities are what each kind of firewall takes.
+var capabilities = map[proxmox.FirewallKind]string{
+	proxmox.FirewallVM: "firewall", proxmox.FirewallContainer: "firewall", proxmox.FirewallNode: "firewall.node",
+	proxmox.FirewallCluster: "firewall.cluster", proxmox.FirewallGroup: "firewall.cluster",
+}
+
+// privileges refuses a plan that the token certainly may not carry out. A guest
+// that is not listed may be one that is yet to be made.
+func (c *check) privileges(ctx context.Context) {
+	use := framework.Use{Capability: capabilities[c.scope.Kind], Action: "write the firewall of " + c.scope.String(), Scope: proxmox.Scope{}}
+	switch {
+	case c.scope.Kind == proxmox.FirewallNode:
+		use.Scope["node"] = []string{c.scope.Node}
+	case c.scope.OfGuest() && c.scope.Node != "":
+		use.Scope["vmid"] = []string{strconv.Itoa(c.scope.VMID)}
+	}
+	use.Check(ctx, c.client, c.diags)
 }
 
 // takeover warns of rules that a new resource removes.
