@@ -25,6 +25,8 @@ type ProviderData struct {
 	Defaults Defaults
 	// Timeouts apply where a resource sets none.
 	Timeouts Timeouts
+	// Fences are those that this run has read and performed.
+	Fences FenceRun
 
 	reuse reuse
 }

@@ -9,10 +9,13 @@ import (
 // fencing explains what a fence was refused for, and what could not be proven of
 // one that was begun.
 func fencing(err error) (explanation, bool) {
+	var begun *proxmox.FenceBegunError
 	var refusal *proxmox.FenceRefusal
 	var unproven *proxmox.FenceUnprovenError
 	var unfit *proxmox.UnfitError
 	switch {
+	case errors.As(err, &begun):
+		return explainBegun(begun), true
 	case errors.Is(err, proxmox.ErrFenceScope):
 		return explanation{
 			cause: "it is not in the fence scope",
@@ -40,4 +43,14 @@ func fencing(err error) (explanation, bool) {
 	default:
 		return explanation{}, false
 	}
+}
+
+// explainBegun adds to the cause what the fence has done by now.
+func explainBegun(begun *proxmox.FenceBegunError) explanation {
+	e := explain(begun.Err)
+	if e.cause == "" {
+		e.cause = "it failed when it had begun"
+	}
+	e.said += "\n\n" + sentence(begun.Outcome())
+	return e
 }

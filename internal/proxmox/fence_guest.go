@@ -17,13 +17,18 @@ const (
 )
 
 // Fence performs a fence and proves it. What is refused is refused before
-// anything is stopped (see [IsFenceRefused]); a fence that was begun and cannot be
-// proven in time is a [*FenceUnprovenError]. It goes on as long as the context
-// lives. What it returns to bring back is complete even beside an error.
+// anything is stopped (see [IsFenceRefused]); what fails later is a
+// [*FenceBegunError] that tells what is stopped by now, around a
+// [*FenceUnprovenError] where it could not be proven in time. It goes on as long
+// as the context lives. What it returns to bring back is complete even beside an
+// error, and empty beside a refusal.
 func (c *Client) Fence(ctx context.Context, f Fence) (FenceProof, FenceBefore, error) {
 	proof, before, err := c.fence(ctx, f.inTurn())
 	if err == nil {
 		err = f.satisfied(proof)
+	}
+	if err != nil && !before.IsEmpty() {
+		err = c.begun(ctx, f, before, err)
 	}
 	return proof, before, err
 }
@@ -213,9 +218,10 @@ func (c *Client) beforeStop(ctx context.Context, f Fence, config *GuestConfig) (
 		return FenceBefore{}, refuse(CheckOnBoot, "VM %d has onboot set and would start again with its node, but the fence is to be durable", f.VMID)
 	}
 	var before FenceBefore
-	if status.Running() || ha.wantsUp() {
+	if ha.ran(status.Running()) {
 		before.Guests = []FencedGuest{{Kind: KindVM, VMID: f.VMID, HA: ha.Requested}}
 	}
+	f.tellWanted(before)
 	return before, nil
 }
 
@@ -382,9 +388,13 @@ func (c *Client) fenceLinks(ctx context.Context, f Fence) (FenceProof, FenceBefo
 		if !there {
 			return FenceProof{}, FenceBefore{}, refuse(CheckLinks, "VM %d has no network device %s, but %v", f.VMID, slot, slices.Sorted(maps.Keys(nics)))
 		}
-		if nic.LinkDown == nil || !*nic.LinkDown {
-			before.LinksUp = append(before.LinksUp, slot)
+		if nic.LinkDown != nil && *nic.LinkDown {
+			continue
 		}
+		if slices.Contains(permit.config.PendingKeys(), slot) {
+			return FenceProof{}, FenceBefore{}, refuse(CheckLinks, "a change of %s waits for the next start of VM %d, and its link would wait with it", slot, f.VMID)
+		}
+		before.LinksUp = append(before.LinksUp, slot)
 	}
 	if len(before.LinksUp) > 0 {
 		f.tell("taking %v of VM %d down", before.LinksUp, f.VMID)

@@ -68,6 +68,7 @@ func (c *Client) fenceNode(ctx context.Context, f Fence) (FenceProof, FenceBefor
 	if err != nil {
 		return FenceProof{}, FenceBefore{}, err
 	}
+	f.tellWanted(before)
 	if err := n.stopAll(ctx); err != nil {
 		return FenceProof{}, before, err
 	}
@@ -104,14 +105,17 @@ func (n *nodeFence) admit(ctx context.Context) (FenceBefore, error) {
 	if err := n.checkGuests(ctx, guests, ha); err != nil {
 		return FenceBefore{}, err
 	}
-	return beforeNode(guests, ha), c.checkPrecondition(ctx, f.Precondition)
+	if err := c.checkPrecondition(ctx, f.Precondition); err != nil {
+		return FenceBefore{}, err
+	}
+	return beforeNode(guests, ha), nil
 }
 
 func beforeNode(guests []nodeGuest, ha HAStatus) FenceBefore {
 	var before FenceBefore
 	for _, g := range guests {
 		service := ha.Services[HASID(g.kind, g.VMID)]
-		if g.Running() || service.wantsUp() {
+		if service.ran(g.Running()) {
 			before.Guests = append(before.Guests, FencedGuest{Kind: g.kind, VMID: g.VMID, HA: service.Requested})
 		}
 	}
@@ -365,7 +369,9 @@ func (c *Client) proveNode(ctx context.Context, f Fence) (FenceProof, error) {
 	return *proof, c.proveLasting(ctx, f.Node, guests, proof)
 }
 
-// proveLasting judges whether the guests of a node stay stopped.
+// proveLasting judges whether the guests of a node stay stopped. PVE tells what
+// starts with its node in each guest's configuration alone, one call a guest: of
+// a fence that has lapsed already that is not asked.
 func (c *Client) proveLasting(ctx context.Context, node string, guests []nodeGuest, proof *FenceProof) error {
 	ha, err := c.HA.Status(ctx)
 	if err != nil {
@@ -377,6 +383,9 @@ func (c *Client) proveLasting(ctx context.Context, node string, guests []nodeGue
 		if managed && service.Requested != HAIgnored {
 			proof.judgeHA(g.kind, g.VMID, service)
 		}
+	}
+	if proof.State == FenceLapsed {
+		return nil
 	}
 	onBoot, err := c.onBoot(ctx, node, guests)
 	if err != nil {

@@ -3,6 +3,7 @@ package proxmox
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -157,8 +158,39 @@ type FenceBefore struct {
 type FencedGuest struct {
 	Kind Kind `json:"kind"`
 	VMID int  `json:"vmid"`
-	// HA is the state that HA was asked for, "" where HA did not manage it.
+	// HA is the state that HA was asked for, "" where HA did not manage it or could
+	// not be asked.
 	HA string `json:"ha,omitempty"`
+}
+
+func (g FencedGuest) String() string { return nameGuest(g.Kind, g.VMID, "", "") }
+
+// IsEmpty reports whether there is nothing to bring back.
+func (b FenceBefore) IsEmpty() bool { return len(b.Guests) == 0 && len(b.LinksUp) == 0 }
+
+// WantedByHA are the guests that HA was asked to have started. Its manager keeps
+// them stopped now, until they are started again.
+func (b FenceBefore) WantedByHA() []FencedGuest {
+	return slices.DeleteFunc(slices.Clone(b.Guests), func(g FencedGuest) bool {
+		return !HAResource{Requested: g.HA}.wantsUp()
+	})
+}
+
+// With is what two fences of the same target took, one after the other: what the
+// later one found stopped had run before the earlier one.
+func (b FenceBefore) With(later FenceBefore) FenceBefore {
+	all := FenceBefore{Guests: slices.Clone(b.Guests), LinksUp: slices.Clone(b.LinksUp)}
+	for _, guest := range later.Guests {
+		if !slices.ContainsFunc(all.Guests, func(g FencedGuest) bool { return g.VMID == guest.VMID && g.Kind == guest.Kind }) {
+			all.Guests = append(all.Guests, guest)
+		}
+	}
+	for _, slot := range later.LinksUp {
+		if !slices.Contains(all.LinksUp, slot) {
+			all.LinksUp = append(all.LinksUp, slot)
+		}
+	}
+	return all
 }
 
 // FenceRefusal says that a fence was refused before anything was stopped.
@@ -190,6 +222,10 @@ func refusedBy(check string, err error, format string, a ...any) error {
 func IsFenceRefused(err error) bool {
 	var refusal *FenceRefusal
 	var ownership *OwnershipError
+	var begun *FenceBegunError
+	if errors.As(err, &begun) {
+		return false
+	}
 	return errors.As(err, &refusal) || errors.As(err, &ownership) || errors.Is(err, ErrFenceScope) || errors.Is(err, ErrNoRange)
 }
 
@@ -210,3 +246,27 @@ func (e *FenceUnprovenError) Error() string {
 }
 
 func (e *FenceUnprovenError) Unwrap() error { return e.Err }
+
+// FenceBegunError says that a fence failed when it had begun.
+type FenceBegunError struct {
+	// Taken names what is stopped, or down, by now. It stays so.
+	Taken []string
+	// Unread says why that could not be read.
+	Unread error
+	Err    error
+}
+
+func (e *FenceBegunError) Error() string { return e.Err.Error() + "; " + e.Outcome() }
+
+// Outcome says what the fence has done.
+func (e *FenceBegunError) Outcome() string {
+	switch {
+	case e.Unread != nil:
+		return "what it has stopped by now cannot be read: " + e.Unread.Error()
+	case len(e.Taken) == 0:
+		return "nothing is stopped by now"
+	}
+	return "stopped by now, and left so: " + strings.Join(e.Taken, ", ")
+}
+
+func (e *FenceBegunError) Unwrap() error { return e.Err }

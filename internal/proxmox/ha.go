@@ -79,6 +79,12 @@ func (s *HAStatus) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// HA is the manager's view of its resources, shared by all who read it within the
+// view's life; it needs Sys.Audit on /.
+func (v *View) HA(ctx context.Context) (HAStatus, error) {
+	return shared(ctx, v, viewKey{what: "ha"}, v.c.HA.Status)
+}
+
 // Status reads requested and actual states of all resources; it needs Sys.Audit
 // on /.
 func (s *HAService) Status(ctx context.Context) (HAStatus, error) {
@@ -89,6 +95,15 @@ func (s *HAService) Status(ctx context.Context) (HAStatus, error) {
 
 // wantsUp reports whether the manager is asked to have the guest running.
 func (r HAResource) wantsUp() bool { return r.Requested == HAStarted || r.Requested == "enabled" }
+
+// ran reports whether a guest is to be started again after a fence: what HA
+// manages is as HA wants it, whether it was just on its way there or not.
+func (r HAResource) ran(running bool) bool {
+	if r.Requested == "" || r.Requested == HAIgnored {
+		return running
+	}
+	return r.wantsUp()
+}
 
 // isDown reports whether manager and request agree that the guest stays stopped.
 func (r HAResource) isDown() bool { return !r.wantsUp() && r.State == HAStopped }

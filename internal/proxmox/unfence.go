@@ -109,26 +109,21 @@ func (s ClusterStatus) online(node string) bool {
 	return slices.ContainsFunc(s.Nodes, func(n ClusterNode) bool { return n.Name == node && n.Online })
 }
 
-// startAgain starts a guest and waits until it runs: a start of what HA manages
-// is only a request.
+// startAgain starts a guest and waits until it runs. A start of what HA manages is
+// only a request, and is made again where the manager has let too much time go by:
+// a stop that was asked of it before may have undone the first.
 func (c *Client) startAgain(ctx context.Context, kind Kind, permit func(context.Context) (PowerPermission, string, error), vmid int) error {
-	service := c.of(kind)
 	for attempt := 0; ; attempt++ {
 		p, node, err := permit(ctx)
 		if err != nil {
 			return err
 		}
-		upid, err := service.Start(ctx, p)
-		if err == nil {
-			_, err = c.Tasks.Wait(ctx, upid, WaitOptions{})
-		}
+		running, err := c.startOnce(ctx, c.of(kind), p, node, vmid)
 		switch {
-		case IsRunning(err):
-			return nil
-		case err == nil:
-			return c.awaitRunning(ctx, service, node, vmid)
-		case !mayPass(err) && !IsNoQuorum(err) && !IsUnavailable(err):
+		case running || err != nil && !mayPass(err) && !IsNoQuorum(err) && !IsUnavailable(err):
 			return err
+		case err == nil:
+			continue
 		}
 		if stopped := c.backoff(ctx, attempt); stopped != nil {
 			return fmt.Errorf("%w: %w", stopped, err)
@@ -136,14 +131,26 @@ func (c *Client) startAgain(ctx context.Context, kind Kind, permit func(context.
 	}
 }
 
-func (c *Client) awaitRunning(ctx context.Context, service *guestService, node string, vmid int) error {
-	for {
+// startOnce asks for a start and waits for it, for a while.
+func (c *Client) startOnce(ctx context.Context, service *guestService, p PowerPermission, node string, vmid int) (running bool, err error) {
+	upid, err := service.Start(ctx, p)
+	if err == nil {
+		_, err = c.Tasks.Wait(ctx, upid, WaitOptions{})
+	}
+	switch {
+	case IsRunning(err):
+		return true, nil
+	case err != nil:
+		return false, err
+	}
+	for asked := c.clock.Now(); c.clock.Now().Sub(asked) <= haPatience; {
 		status, err := service.Status(ctx, node, vmid)
 		if err != nil || status.Running() {
-			return err
+			return err == nil, err
 		}
 		if stopped := c.clock.Sleep(ctx, fencePoll); stopped != nil {
-			return fmt.Errorf("%s was started and does not run: %w", nameGuest(service.kind, vmid, "", node), stopped)
+			return false, fmt.Errorf("%s was started and does not run: %w", nameGuest(service.kind, vmid, "", node), stopped)
 		}
 	}
+	return false, nil
 }

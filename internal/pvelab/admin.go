@@ -36,6 +36,7 @@ func newAdmin(l *Lab) *admin {
 	mux.HandleFunc("PUT /storages/{storage}", a.setStorage)
 	mux.HandleFunc("PUT /guests/{id}", a.setGuest)
 	mux.HandleFunc("PUT /replication/{id}", a.setReplication)
+	mux.HandleFunc("PUT /ha", a.setHA)
 	mux.HandleFunc("PUT /clock", a.setClock)
 	mux.HandleFunc("POST /expire-tickets", a.expireTickets)
 	a.http = &http.Server{Handler: a.guarded(mux), ReadHeaderTimeout: idleTimeout}
@@ -232,6 +233,17 @@ func (a *admin) setReplication(w http.ResponseWriter, r *http.Request) {
 		err = a.lab.faults.AgeReplication(r.PathValue("id"), time.Duration(body.Age))
 	}
 	reply(w, map[string]string{"id": r.PathValue("id")}, err)
+}
+
+func (a *admin) setHA(w http.ResponseWriter, r *http.Request) {
+	body := struct {
+		Hangs bool `json:"hangs"`
+	}{}
+	err := decodeStrict(r, &body)
+	if err == nil {
+		a.lab.faults.HangHA(body.Hangs)
+	}
+	reply(w, body, err)
 }
 
 func (a *admin) setClock(w http.ResponseWriter, r *http.Request) {

@@ -46,6 +46,10 @@ type haCommand struct {
 	timeout time.Duration
 }
 
+// HangHA keeps the HA manager from doing anything, or lets it go on: what is asked
+// of it waits.
+func (f *Faults) HangHA(hangs bool) { f.lab.locked(func() { f.lab.ha.hangs = hangs }) }
+
 // manageHA is the HA manager until ctx ends.
 func (l *Lab) manageHA(ctx context.Context) {
 	for l.clock.Sleep(ctx, haRound) == nil {

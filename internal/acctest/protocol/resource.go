@@ -56,14 +56,17 @@ func (r *Resource) HandTo(s *Server) { r.server = s }
 func (r *Resource) Plan(t *testing.T, config Object) (*Plan, Diagnostics) {
 	t.Helper()
 
-	given := value(t, r.schema.ValueType(), config)
-	if config == nil {
-		given = tftypes.NewValue(r.schema.ValueType(), nil)
-	} else if diagnostics := r.validate(t, given); len(diagnostics.Errors()) != 0 {
-		return nil, diagnostics
+	given := tftypes.NewValue(r.schema.ValueType(), nil)
+	proposed := given
+	if config != nil {
+		given = value(t, r.schema.ValueType(), config)
+		if diagnostics := r.validate(t, given); len(diagnostics.Errors()) != 0 {
+			return nil, diagnostics
+		}
+		proposed = propose(t, given, r.state)
 	}
 	planned, err := r.server.server.PlanResourceChange(t.Context(), &tfprotov6.PlanResourceChangeRequest{
-		TypeName: r.name, Config: dynamic(t, given), PriorState: dynamic(t, r.state), ProposedNewState: dynamic(t, propose(t, given, r.state)),
+		TypeName: r.name, Config: dynamic(t, given), PriorState: dynamic(t, r.state), ProposedNewState: dynamic(t, proposed),
 		PriorPrivate: r.private, PriorIdentity: r.identity,
 	})
 	must(t, err)
@@ -125,6 +128,40 @@ func (p *Plan) Apply(t *testing.T) Diagnostics {
 		checkApplied(t, "", p.planned, r.state)
 	}
 	return applied.Diagnostics
+}
+
+// In goes on in another run of the provider.
+func (r *Resource) In(server *Server) { r.server = server }
+
+// Replace does what the CLI does with a resource whose creation failed: it plans
+// it as a new one, and in the next run plans that again, destroys the resource and
+// makes it anew, or the other way round, with create_before_destroy.
+func (r *Resource) Replace(t *testing.T, config Object, createFirst bool, next *Server) Diagnostics {
+	t.Helper()
+
+	none := tftypes.NewValue(r.schema.ValueType(), nil)
+	successor := &Resource{server: r.server, name: r.name, schema: r.schema, state: none}
+	planned, diagnostics := successor.Plan(t, config)
+	if planned == nil {
+		return diagnostics
+	}
+	r.In(next)
+	successor.In(next)
+	if !createFirst {
+		gone := &Plan{resource: r, config: none, planned: none, private: planned.private}
+		diagnostics = append(diagnostics, gone.Apply(t)...)
+	}
+	again, _ := successor.Plan(t, config)
+	if !again.planned.Equal(planned.planned) {
+		t.Errorf("planned again it is %s, first it was %s", again.planned, planned.planned)
+	}
+	diagnostics = append(diagnostics, again.Apply(t)...)
+	if createFirst {
+		deposed, _ := r.Plan(t, nil)
+		diagnostics = append(diagnostics, deposed.Apply(t)...)
+	}
+	*r = *successor
+	return diagnostics
 }
 
 // Refresh reads the resource.

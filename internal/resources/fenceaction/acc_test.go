@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -74,19 +75,23 @@ func is(attribute, value string) statecheck.StateCheck {
 }
 
 // power waits for a VM's power: HA takes its time.
-func power(t *testing.T, target *acctest.Target, want string) func() {
-	return func() {
-		t.Helper()
-		for range 500 {
-			status, err := target.Hand.Status(context.Background(), stranger)
-			acctest.Must(t, err)
-			if status == want {
-				return
-			}
-			time.Sleep(10 * time.Millisecond)
+func power(t *testing.T, hand *byhand.Hand, want string) {
+	t.Helper()
+
+	for range 500 {
+		status, err := hand.Status(context.Background(), stranger)
+		acctest.Must(t, err)
+		if status == want {
+			return
 		}
-		t.Fatalf("VM %d does not become %s", stranger, want)
+		time.Sleep(10 * time.Millisecond)
 	}
+	t.Fatalf("VM %d does not become %s", stranger, want)
+}
+
+func awaits(t *testing.T, target *acctest.Target, want string) func() {
+	t.Helper()
+	return func() { power(t, target.Hand, want) }
 }
 
 func empty() resource.ConfigPlanChecks {
@@ -108,10 +113,10 @@ func TestAccFence_stop(t *testing.T) {
 			ProtoV6ProviderFactories: acctest.Factories(),
 			Steps: []resource.TestStep{
 				{Config: fence(target, stop), ConfigStateChecks: []statecheck.StateCheck{is("state", "fenced")}},
-				{PreConfig: power(t, target, "stopped"), Config: fence(target, stop), ConfigPlanChecks: empty()},
+				{PreConfig: awaits(t, target, "stopped"), Config: fence(target, stop), ConfigPlanChecks: empty()},
 				{PreConfig: start, Config: fence(target, stop), ConfigPlanChecks: empty(), ConfigStateChecks: []statecheck.StateCheck{is("state", "lapsed")}},
 				{
-					PreConfig: power(t, target, "running"), Config: fence(target, stop+"triggers = { reason = \"second\" }"),
+					PreConfig: awaits(t, target, "running"), Config: fence(target, stop+"triggers = { reason = \"second\" }"),
 					ConfigPlanChecks: updated, ConfigStateChecks: []statecheck.StateCheck{is("state", "fenced")},
 				},
 				{
@@ -120,7 +125,7 @@ func TestAccFence_stop(t *testing.T) {
 				},
 			},
 		})
-		power(t, target, "running")()
+		power(t, target.Hand, "running")
 	})
 }
 
@@ -146,7 +151,7 @@ func TestAccFence_ha(t *testing.T) {
 				{
 					PreConfig: func() {
 						request(http.MethodPut, "/cluster/ha/resources/vm:101", "started")()
-						power(t, target, "running")()
+						power(t, target.Hand, "running")
 					},
 					Config: fence(target, stop), ConfigPlanChecks: empty(), ConfigStateChecks: []statecheck.StateCheck{is("state", "lapsed")},
 				},
@@ -179,7 +184,7 @@ func TestAccFence_links(t *testing.T) {
 		},
 	})
 	device(net0)
-	power(t, target, "running")()
+	power(t, target.Hand, "running")
 }
 
 // TestAccFence_node shuts a node down: it is unknown then, never fenced.
@@ -224,5 +229,47 @@ func TestAccFence_refused(t *testing.T) {
 			step(fence(target, stop+"precondition = { replication = { job = \"101-0\" } }"), `no\s+replication\s+job`),
 		},
 	})
-	power(t, target, "running")()
+	power(t, target.Hand, "running")
+}
+
+// TestAccFence_halfway has a fence run out of time when it has begun: it is in
+// state, tainted, the next apply replaces it without starting the VM, and the VM
+// comes back in the end. A lapse is in every plan meanwhile.
+func TestAccFence_halfway(t *testing.T) {
+	t.Parallel()
+
+	target := newTarget(t, "8.4")
+	ctx := context.Background()
+	workspace := target.Workspace(t)
+	const unfence = stop + "unfence_on_destroy = true\ntimeout = %q"
+	acctest.Must(t, workspace.Write(fence(target, fmt.Sprintf(unfence, "2s"))))
+	held, err := target.Lab.Faults().AddTask(pvelab.TaskFault{Type: "qmstop", Hold: true})
+	acctest.Must(t, err)
+	output, err := workspace.Apply(ctx)
+	if err == nil || !strings.Contains(acctest.Unwrap(output), "Nothing is stopped by now") {
+		t.Fatalf("it does not fail, or not say what is stopped: %v\n%s", err, output)
+	}
+	if !acctest.Resource(t, workspace, address).Tainted {
+		t.Error("a fence that failed is relied on")
+	}
+	target.Lab.Faults().Release(held)
+	power(t, target.Hand, "stopped")
+
+	acctest.Must(t, workspace.Write(fence(target, fmt.Sprintf(unfence, "1m"))))
+	before := target.Lab.Counters().Snapshot()
+	acctest.MustRun(t, workspace, "apply", "-auto-approve")
+	if starts := target.Lab.Counters().Snapshot().Sub(before).Requests["POST /nodes/{node}/qemu/{vmid}/status/start"]; starts != 0 {
+		t.Errorf("the VM was started %d times in between", starts)
+	}
+
+	acctest.Must(t, target.Hand.Power(ctx, stranger, "start"))
+	for range 2 {
+		changes, output, err := workspace.Plan(ctx)
+		if err != nil || changes || !strings.Contains(acctest.Unwrap(output), "The fence has lapsed") {
+			t.Errorf("the plan does not show the lapse alone: %v\n%s", err, output)
+		}
+	}
+	acctest.Must(t, target.Hand.Power(ctx, stranger, "stop"))
+	acctest.MustRun(t, workspace, "destroy", "-auto-approve")
+	power(t, target.Hand, "running")
 }

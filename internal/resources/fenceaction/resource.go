@@ -5,7 +5,6 @@ package fenceaction
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -23,8 +22,9 @@ var (
 	_ resource.ResourceWithValidateConfig = (*Resource)(nil)
 )
 
-// privateBefore is the key of what unfencing brings back.
-const privateBefore = "before"
+// privateResumed is the key, in the private state of a plan, that tells the
+// deletion of the fence that is replaced that its successor resumes it.
+const privateResumed = "resumed"
 
 // Resource is proxmox_fence_action.
 type Resource struct{ framework.ResourceBase }
@@ -52,11 +52,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	var plan, state model
 	if req.Plan.Raw.IsNull() {
 		resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
-		if !state.UnfenceOnDestroy.ValueBool() {
-			resp.Diagnostics.AddWarning("The fence is only forgotten",
-				fmt.Sprintf("Nothing is started and no link is taken up by destroying it: what was fenced stays as it is. "+
-					"unfence_on_destroy = true, applied before, brings back what ran. (%s)", state.Action.ValueString()))
-		}
+		warnForgotten(ctx, state, &resp.Diagnostics)
 		return
 	}
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -68,6 +64,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 	}
 	if req.State.Raw.IsNull() {
 		r.checkPrivileges(ctx, plan, &resp.Diagnostics)
+		r.planResumption(ctx, plan, resp)
 		return
 	}
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
@@ -85,43 +82,82 @@ func (r *Resource) checkPrivileges(ctx context.Context, plan model, diags *diag.
 	}
 }
 
+func warnForgotten(ctx context.Context, state model, diags *diag.Diagnostics) {
+	if diags.HasError() || state.UnfenceOnDestroy.ValueBool() {
+		return
+	}
+	diags.AddWarning("The fence is only forgotten",
+		fmt.Sprintf("Nothing is started and no link is taken up by destroying it: what was fenced stays as it is (%s). "+
+			"unfence_on_destroy = true, applied before, brings it back.", list(readTaken(ctx, state.Before, diags))))
+}
+
+// list names what a fence took.
+func list(before proxmox.FenceBefore) string {
+	var all []string
+	for _, g := range before.Guests {
+		all = append(all, g.String())
+	}
+	all = append(all, before.LinksUp...)
+	if len(all) == 0 {
+		return "nothing ran"
+	}
+	return strings.Join(all, ", ")
+}
+
+// planResumption has a new fence go on from one of the same target that it
+// replaces, which its refresh has just read: one that failed when it had begun is
+// tainted, and the CLI hands the new one nothing of it.
+func (r *Resource) planResumption(ctx context.Context, plan model, resp *resource.ModifyPlanResponse) {
+	if r.Data != nil && !r.Data.Fences.Seen(plan.target()).IsEmpty() {
+		framework.SetPrivate(ctx, resp.Private, privateResumed, true, &resp.Diagnostics)
+	}
+}
+
 // again reports whether an update performs the fence.
 func again(plan, state model) bool {
 	lapsed := state.State.ValueString() == string(proxmox.FenceLapsed)
 	return !plan.Triggers.Equal(state.Triggers) || lapsed && plan.Refence.ValueBool()
 }
 
-// Create performs the fence. One that cannot be proven leaves no state, so that
-// nothing relies on it and the next apply tries again.
+// Create performs the fence. One that fails when it has begun is kept, tainted by
+// the CLI, with what it has taken: nothing relies on it, the next apply replaces
+// it, and nothing is forgotten. One that is refused leaves no state.
 func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	var plan model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
-	before, ok := r.perform(ctx, &plan, &resp.Diagnostics)
-	if !ok {
+	if resp.Diagnostics.HasError() {
 		return
 	}
-	framework.SetPrivate(ctx, resp.Private, privateBefore, before, &resp.Diagnostics)
-	resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
+	before := r.perform(ctx, &plan, r.Data.Fences.Seen(plan.target()), &resp.Diagnostics)
+	if !resp.Diagnostics.HasError() || !before.IsEmpty() {
+		resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
+	}
 }
 
-// perform fences and takes the proof into the plan.
-func (r *Resource) perform(ctx context.Context, plan *model, diags *diag.Diagnostics) (proxmox.FenceBefore, bool) {
+// perform fences, and takes into the plan the proof, or that it failed, and what
+// is to be brought back, of which earlier is known.
+func (r *Resource) perform(ctx context.Context, plan *model, earlier proxmox.FenceBefore, diags *diag.Diagnostics) proxmox.FenceBefore {
 	client := r.Client(diags)
 	if diags.HasError() {
-		return proxmox.FenceBefore{}, false
+		return proxmox.FenceBefore{}
 	}
 	fence := plan.Fence(ctx, diags)
 	fence.Progress = func(line string) { tflog.Info(ctx, line) }
-	ctx, cancel := plan.Within(ctx)
+	bounded, cancel := plan.Within(ctx)
 	defer cancel()
-	proof, before, err := client.Fence(ctx, fence)
+	proof, before, err := client.Fence(bounded, fence)
+	fences.WarnWanted(before, diags)
+	all := earlier.With(before)
+	plan.Before = newTaken(ctx, all, diags)
 	if err != nil {
+		plan.failed(ctx, err, diags)
 		framework.AddError(diags, fences.Doing(fence), err)
-		return before, false
+		return all
 	}
+	r.Data.Fences.Performed(plan.target())
 	plan.performed(ctx, proof, diags)
 	warn(proof, diags)
-	return before, !diags.HasError()
+	return all
 }
 
 // warn tells of a fence that is less than proven and lasting.
@@ -157,15 +193,18 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 		framework.AddError(&resp.Diagnostics, "prove the fence again: "+fences.Doing(fence), err)
 		return
 	}
-	if proof.State != proxmox.FenceState(state.State.ValueString()) {
+	// A lapse is told each time: it is left alone, and must not be overlooked.
+	if proof.State == proxmox.FenceLapsed || proof.State != proxmox.FenceState(state.State.ValueString()) {
 		warn(proof, &resp.Diagnostics)
 	}
+	r.Data.Fences.Saw(state.target(), readTaken(ctx, state.Before, &resp.Diagnostics))
 	state.found(ctx, proof, &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.State.Set(ctx, &state)...)
 }
 
 // Update performs the fence again where that was planned; everything else is
-// only noted.
+// only noted. One that fails keeps the triggers that it had, so that the next
+// apply performs it again.
 func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	var plan, state model
 	resp.Diagnostics.Append(req.Plan.Get(ctx, &plan)...)
@@ -174,43 +213,37 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 		return
 	}
 	if again(plan, state) {
-		earlier, _ := framework.GetPrivate[proxmox.FenceBefore](ctx, req.Private, privateBefore, &resp.Diagnostics)
-		before, ok := r.perform(ctx, &plan, &resp.Diagnostics)
-		framework.SetPrivate(ctx, resp.Private, privateBefore, joined(earlier, before), &resp.Diagnostics)
-		if !ok {
-			return
-		}
+		r.perform(ctx, &plan, readTaken(ctx, state.Before, &resp.Diagnostics), &resp.Diagnostics)
+	}
+	if resp.Diagnostics.HasError() {
+		plan.Triggers = state.Triggers
 	}
 	resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
 }
 
-// joined is all that was taken by a fence that was performed again: what it found
-// stopped had run before it was performed first.
-func joined(earlier, later proxmox.FenceBefore) proxmox.FenceBefore {
-	all := proxmox.FenceBefore{Guests: slices.Clone(earlier.Guests), LinksUp: slices.Clone(earlier.LinksUp)}
-	for _, guest := range later.Guests {
-		if !slices.ContainsFunc(all.Guests, func(g proxmox.FencedGuest) bool { return g.VMID == guest.VMID && g.Kind == guest.Kind }) {
-			all.Guests = append(all.Guests, guest)
-		}
-	}
-	for _, slot := range later.LinksUp {
-		if !slices.Contains(all.LinksUp, slot) {
-			all.LinksUp = append(all.LinksUp, slot)
-		}
-	}
-	return all
-}
-
 // Delete brings back what ran, where that is asked for, and only forgets
-// otherwise.
+// otherwise. It lifts no fence that its successor holds.
 func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	var state model
 	resp.Diagnostics.Append(req.State.Get(ctx, &state)...)
 	client := r.Client(&resp.Diagnostics)
-	if resp.Diagnostics.HasError() || !state.UnfenceOnDestroy.ValueBool() {
+	if resp.Diagnostics.HasError() {
 		return
 	}
-	before, _ := framework.GetPrivate[proxmox.FenceBefore](ctx, req.Private, privateBefore, &resp.Diagnostics)
+	before := readTaken(ctx, state.Before, &resp.Diagnostics)
+	if resumed, _ := framework.GetPrivate[bool](ctx, req.Private, privateResumed, &resp.Diagnostics); resumed {
+		r.Data.Fences.Saw(state.target(), before)
+		return
+	}
+	if !state.UnfenceOnDestroy.ValueBool() {
+		return
+	}
+	if r.Data.Fences.WasPerformed(state.target()) {
+		resp.Diagnostics.AddWarning("What the replaced fence took is not brought back",
+			"The fence that replaces it was made first, with create_before_destroy, and holds. It brings back what it found running itself, "+
+				"and not what this one had found: "+list(before))
+		return
+	}
 	fence := state.Fence(ctx, &resp.Diagnostics)
 	fence.Progress = func(line string) { tflog.Info(ctx, line) }
 	ctx, cancel := state.Within(ctx)

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/int64planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/listplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/mapplanmodifier"
+	"github.com/hashicorp/terraform-plugin-framework/resource/schema/objectplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/planmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/setplanmodifier"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema/stringdefault"
@@ -58,12 +59,34 @@ func attributes() map[string]schema.Attribute {
 		},
 		"fenced_at": schema.StringAttribute{
 			Computed: true, PlanModifiers: []planmodifier.String{stringplanmodifier.UseStateForUnknown()},
-			MarkdownDescription: "When the fence was performed and proven, in UTC (RFC 3339).",
+			MarkdownDescription: "When the fence was performed and proven, in UTC (RFC 3339). Null for one that failed when it had begun: " +
+				"the next apply replaces it by one that goes on from there.",
 		},
+		"before": takenAttribute(),
 	}
 	addTarget(all)
 	addConditions(all)
 	return all
+}
+
+func takenAttribute() schema.Attribute {
+	return schema.SingleNestedAttribute{
+		Computed: true, PlanModifiers: []planmodifier.Object{objectplanmodifier.UseStateForUnknown()},
+		MarkdownDescription: "What ran, or was up, before, and is brought back by `unfence_on_destroy`; null where nothing did.",
+		Attributes: map[string]schema.Attribute{
+			"guests": schema.ListNestedAttribute{
+				Computed: true, MarkdownDescription: "The guests.",
+				NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
+					"kind": schema.StringAttribute{Computed: true, MarkdownDescription: "`vm` or `container`."},
+					"vmid": schema.Int64Attribute{Computed: true, MarkdownDescription: "The guest's id."},
+					"ha_requested": schema.StringAttribute{
+						Computed: true, MarkdownDescription: "The state that HA was asked for, such as `started`; empty for a guest that HA does not manage, or where that cannot be read.",
+					},
+				}},
+			},
+			"links_up": schema.ListAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "The network devices."},
+		},
+	}
 }
 
 func flag(doc string) schema.Attribute {
