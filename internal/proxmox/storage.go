@@ -16,21 +16,21 @@ type NodeStorage struct {
 	// Type is the plugin: "dir", "lvmthin", "nfs" …
 	Type string `json:"type"`
 	// Content is what it may hold ("images", "rootdir", "iso" …).
-	Content ContentList `json:"content"`
-	Enabled Bool        `json:"enabled"`
-	Active  Bool        `json:"active"`
-	Shared  Bool        `json:"shared"`
-	Total   Int         `json:"total"`
-	Used    Int         `json:"used"`
-	Avail   Int         `json:"avail"`
+	Content NameList `json:"content"`
+	Enabled Bool     `json:"enabled"`
+	Active  Bool     `json:"active"`
+	Shared  Bool     `json:"shared"`
+	Total   Int      `json:"total"`
+	Used    Int      `json:"used"`
+	Avail   Int      `json:"avail"`
 }
 
-// ContentList is a list of kinds of content, sorted; PVE sends it in an order
-// that changes from call to call.
-type ContentList []string
+// NameList is a list of names, sorted, such as kinds of content; PVE sends it in
+// an order that changes from call to call.
+type NameList []string
 
 // UnmarshalText reads PVE's comma-separated list.
-func (l *ContentList) UnmarshalText(text []byte) error {
+func (l *NameList) UnmarshalText(text []byte) error {
 	*l = strings.FieldsFunc(string(text), func(r rune) bool { return r == ',' })
 	slices.Sort(*l)
 	return nil
@@ -38,6 +38,14 @@ func (l *ContentList) UnmarshalText(text []byte) error {
 
 // Allows reports whether the storage may hold a kind of content.
 func (s NodeStorage) Allows(content string) bool { return slices.Contains(s.Content, content) }
+
+// StorageConfig is a storage as the cluster's configuration has it.
+type StorageConfig struct {
+	Storage  string `json:"storage"`
+	Disabled Bool   `json:"disable"`
+	// Nodes are those that the storage is limited to; none means all.
+	Nodes NameList `json:"nodes"`
+}
 
 // Volume is a volume of a storage. Sizes are in bytes.
 type Volume struct {
@@ -61,6 +69,14 @@ func (s *StorageService) List(ctx context.Context, node string) ([]NodeStorage, 
 	var storages []NodeStorage
 	err := s.c.get(ctx, at("nodes", node, "storage"), nil, &storages)
 	return storages, err
+}
+
+// Configs lists the storages that the token may see, whatever node they are on.
+// A node's own list does not tell a disabled storage from one of other nodes.
+func (s *StorageService) Configs(ctx context.Context) ([]StorageConfig, error) {
+	var configs []StorageConfig
+	err := s.c.get(ctx, at("storage"), nil, &configs)
+	return configs, err
 }
 
 // Status reads one storage of a node.

@@ -35,13 +35,13 @@ func (a *assessment) examineStorages(ctx context.Context) {
 				verdict.unknown(node, "does not answer")
 				continue
 			}
-			a.judgeStorage(verdict, node, list, a.storages[name])
+			a.judgeStorage(ctx, verdict, node, list, a.storages[name])
 		}
 		verdict.conclude(a, "storage", name)
 	}
 }
 
-func (a *assessment) judgeStorage(v *verdict, node string, list []proxmox.NodeStorage, class storageClass) {
+func (a *assessment) judgeStorage(ctx context.Context, v *verdict, node string, list []proxmox.NodeStorage, class storageClass) {
 	i := slices.IndexFunc(list, func(s proxmox.NodeStorage) bool { return s.Storage == class.Storage })
 	if i < 0 {
 		if a.seesStorage(class.Storage) {
@@ -53,7 +53,7 @@ func (a *assessment) judgeStorage(v *verdict, node string, list []proxmox.NodeSt
 	}
 	switch s := list[i]; {
 	case !bool(s.Enabled):
-		v.unmet(node, fmt.Sprintf("storage %q is disabled, or limited to other nodes", class.Storage))
+		v.unmet(node, a.notEnabled(ctx, class.Storage))
 	case !bool(s.Active):
 		v.unmet(node, fmt.Sprintf("storage %q is not active", class.Storage))
 	default:
@@ -62,6 +62,20 @@ func (a *assessment) judgeStorage(v *verdict, node string, list []proxmox.NodeSt
 				v.unmet(node, fmt.Sprintf("storage %q does not allow %s, only %s", class.Storage, content, strings.Join(s.Content, ", ")))
 			}
 		}
+	}
+}
+
+// notEnabled says why a storage is not enabled on a node: a node's list does not.
+func (a *assessment) notEnabled(ctx context.Context, storage string) string {
+	configs, err := a.client.Storage.Configs(ctx)
+	i := slices.IndexFunc(configs, func(c proxmox.StorageConfig) bool { return c.Storage == storage })
+	switch {
+	case err != nil || i < 0:
+		return fmt.Sprintf("storage %q is disabled, or limited to other nodes", storage)
+	case bool(configs[i].Disabled):
+		return fmt.Sprintf("storage %q is disabled", storage)
+	default:
+		return fmt.Sprintf("storage %q is limited to other nodes: %s", storage, strings.Join(configs[i].Nodes, ", "))
 	}
 }
 

@@ -47,6 +47,12 @@ func (l *lab) call(t *testing.T, method, path string, params byhand.Params) {
 	noError(t, l.hand.Call(t.Context(), method, path, params, nil))
 }
 
+// task makes a call that PVE answers with a task, and waits for it.
+func (l *lab) task(t *testing.T, path string, params byhand.Params) {
+	t.Helper()
+	noError(t, l.hand.Task(t.Context(), http.MethodPost, path, params))
+}
+
 func noError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -91,10 +97,31 @@ func (a *assessment) condition(t *testing.T, kind, subject string) condition {
 func TestDeclarations(t *testing.T) {
 	t.Parallel()
 
-	l := newLab(t, pvelab.Options{})
+	for _, version := range []string{"9.2", "8.4"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			l := newLab(t, pvelab.Options{Version: version})
+			if version == "8.4" {
+				// VM.Monitor is all of the agent.
+				testDeclarations(t, l, met)
+				return
+			}
+			testDeclarations(t, l, unmet, "VM.GuestAgent.Unrestricted on /vms/{vmid}")
+		})
+	}
+}
+
+// testDeclarations is given what the least token's right to run a command in a
+// guest is found to be.
+func testDeclarations(t *testing.T, l *lab, running string, lacks ...string) {
+	t.Helper()
+
 	l.call(t, http.MethodPost, "/storage", byhand.Params{"storage": "off", "type": "dir", "path": "/srv/off", "content": "images", "disable": 1})
 	l.call(t, http.MethodPost, "/storage", byhand.Params{"storage": "one", "type": "dir", "path": "/srv/one", "content": "images", "nodes": "pve1"})
 	l.call(t, http.MethodPost, "/nodes/pve2/network", byhand.Params{"iface": "vmbr7", "type": "bridge"})
+	l.task(t, "/nodes/pve1/lxc", byhand.Params{
+		"vmid": 501, "hostname": "ct", "ostemplate": "local:vztmpl/debian-13-standard_13.1-2_amd64.tar.zst", "rootfs": "local-lvm:1",
+	})
 	noError(t, l.hand.CreateVM(t.Context(), "pve1", 500, byhand.Params{"name": "no-template"}))
 
 	for name, test := range map[string]struct {
@@ -105,8 +132,8 @@ func TestDeclarations(t *testing.T) {
 	}{
 		"a storage":            {"storage", "full", storageOf("shared-nfs", "images", "rootdir"), met, nil},
 		"no such storage":      {"storage", "full", storageOf("nope", "images"), unmet, []string{"pve1, pve2, pve3", `no storage "nope"`}},
-		"a disabled storage":   {"storage", "full", storageOf("off", "images"), unmet, []string{"disabled"}},
-		"on one node alone":    {"storage", "full", storageOf("one", "images"), unmet, []string{"pve2, pve3:"}},
+		"a disabled storage":   {"storage", "full", storageOf("off", "images"), unmet, []string{`pve1, pve2, pve3: storage "off" is disabled`}},
+		"on one node alone":    {"storage", "full", storageOf("one", "images"), unmet, []string{`pve2, pve3: storage "one" is limited to other nodes: pve1`}},
 		"wrong content":        {"storage", "full", storageOf("seeds", "iso", "images"), unmet, []string{"does not allow images, only iso"}},
 		"not to be seen":       {"storage", "nothing", storageOf("seeds", "iso"), unknown, []string{"Datastore.Audit on /storage/seeds"}},
 		"a bridge":             {"network", "full", bridgeOf("vmbr1"), met, nil},
@@ -115,6 +142,7 @@ func TestDeclarations(t *testing.T) {
 		"a bridge unseen":      {"network", "nothing", bridgeOf("vmbr0"), unknown, []string{"SDN.Use on /sdn/zones/localnetwork/vmbr0"}},
 		"a template":           {"template", "full", templateOf(9000), met, nil},
 		"not a template":       {"template", "full", templateOf(500), unmet, []string{"no template", "qm template 500"}},
+		"a container":          {"template", "full", templateOf(501), unmet, []string{`"ct" is a container`}},
 		"no such guest":        {"template", "full", templateOf(9999), unmet, []string{"no such guest"}},
 		"in the range":         {"template", "full", templateOf(20001), unmet, []string{"inside the vmid_range 20000-20999"}},
 		"a template unseen":    {"template", "nothing", templateOf(9000), unknown, []string{"VM.Audit on /vms/9000"}},
@@ -122,6 +150,8 @@ func TestDeclarations(t *testing.T) {
 		"with least":           {"capability", "least", all(able("vm.create"), templateOf(9000), storageOf("local-lvm", "images"), pooled("terraform")), met, nil},
 		"seeds with least":     {"capability", "least", all(able("seed_iso"), storageOf("seeds", "iso"), pooled("terraform")), met, nil},
 		"missing":              {"capability", "least", all(able("firewall.cluster"), pooled("terraform")), unmet, []string{"Sys.Modify on /"}},
+		"an agent":             {"capability", "least", all(able("vm.addresses"), pooled("terraform")), met, nil},
+		"a command in it":      {"capability", "least", all(able("probe.service"), pooled("terraform")), running, lacks},
 		"on some guests":       {"capability", "least", able("vm.start"), met, []string{"some objects", "VM.PowerMgmt on /vms/{vmid}"}},
 		"of nothing":           {"capability", "nothing", able("vm.create"), unmet, []string{"no privileges at all", "privilege separation"}},
 		"a pool":               {"pool", "full", pooled("terraform"), met, nil},
@@ -193,7 +223,7 @@ func TestInactiveStorage(t *testing.T) {
 
 	a, v := &assessment{}, newVerdict()
 	list := []proxmox.NodeStorage{{Storage: "nfs", Enabled: true, Content: []string{"images"}}}
-	a.judgeStorage(v, "pve1", list, storageClass{Storage: "nfs", Content: []string{"images"}})
+	a.judgeStorage(t.Context(), v, "pve1", list, storageClass{Storage: "nfs", Content: []string{"images"}})
 	v.conclude(a, "storage", "class")
 	if got := a.condition(t, "storage", "class"); got.Status != unmet || got.Reason != `pve1: storage "nfs" is not active` {
 		t.Errorf("%+v", got)
