@@ -41,6 +41,7 @@ var arrows = map[string][]string{
 	"pvelab":      {},
 	"acctest":     {"provider", "framework", "proxmox", "pvelab"},
 	"bench":       {"pvelab", "proxmox"},
+	"docgen":      {"provider", "framework", "proxmox"},
 	"demo":        {"acctest", "pvelab", "proxmox"},
 }
 

@@ -36,7 +36,7 @@ func (r *Resource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *r
 // IdentitySchema describes what identifies the image.
 func (r *Resource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
 	resp.IdentitySchema = identityschema.Schema{Attributes: map[string]identityschema.Attribute{
-		"volume_id": identityschema.StringAttribute{RequiredForImport: true, Description: "The image's volume id, such as seeds:iso/<uid>-<sha256>.iso."},
+		"volume_id": identityschema.StringAttribute{RequiredForImport: true, Description: "The image's volume id, such as seeds:iso/UID-SHA256.iso."},
 		"node":      identityschema.StringAttribute{OptionalForImport: true, Description: "The node that has it, where the storage is not shared."},
 	}}
 }

@@ -1,0 +1,7 @@
+list "proxmox_container" "pve1" {
+  provider = proxmox
+
+  config {
+    node = "pve1"
+  }
+}

@@ -1,0 +1,7 @@
+list "proxmox_seed_iso" "all" {
+  provider = proxmox
+
+  config {
+    storage = "seeds"
+  }
+}
