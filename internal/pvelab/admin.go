@@ -185,13 +185,17 @@ func (a *admin) setNode(w http.ResponseWriter, r *http.Request) {
 
 func (a *admin) setStorage(w http.ResponseWriter, r *http.Request) {
 	body := struct {
-		Full bool `json:"full"`
+		Full *bool `json:"full"`
+		Away *bool `json:"away"`
 	}{}
 	err := decodeStrict(r, &body)
-	if err == nil {
-		a.lab.faults.FillStorage(r.PathValue("storage"), body.Full)
+	if err == nil && body.Full != nil {
+		a.lab.faults.FillStorage(r.PathValue("storage"), *body.Full)
 	}
-	reply(w, map[string]bool{"full": body.Full}, err)
+	if err == nil && body.Away != nil {
+		a.lab.faults.StorageAway(r.PathValue("storage"), *body.Away)
+	}
+	reply(w, body, err)
 }
 
 func (a *admin) setGuest(w http.ResponseWriter, r *http.Request) {
@@ -199,6 +203,7 @@ func (a *admin) setGuest(w http.ResponseWriter, r *http.Request) {
 		body := struct {
 			IgnoreShutdown *bool   `json:"ignore_shutdown"`
 			MuteAgent      *bool   `json:"mute_agent"`
+			HoldMedia      *bool   `json:"hold_media"`
 			CloudInitError *string `json:"cloud_init_error"`
 
 			Services map[string]string `json:"services"`
@@ -209,6 +214,9 @@ func (a *admin) setGuest(w http.ResponseWriter, r *http.Request) {
 		}
 		if err == nil && body.MuteAgent != nil {
 			a.lab.faults.MuteAgent(vmid, *body.MuteAgent)
+		}
+		if err == nil && body.HoldMedia != nil {
+			a.lab.faults.HoldMedia(vmid, *body.HoldMedia)
 		}
 		if err == nil && body.CloudInitError != nil {
 			a.lab.faults.FailCloudInit(vmid, *body.CloudInitError)

@@ -18,6 +18,7 @@ type Faults struct {
 	calls []*callFault
 	tasks []*taskFault
 	full  map[string]bool
+	away  map[string]bool
 }
 
 // Drop tells when the connection of a call is cut.
@@ -101,7 +102,7 @@ type callFault struct {
 	*holding
 }
 
-func newFaults(l *Lab) *Faults { return &Faults{lab: l, full: map[string]bool{}} }
+func newFaults(l *Lab) *Faults { return &Faults{lab: l, full: map[string]bool{}, away: map[string]bool{}} }
 
 // Add asks for a fault and returns its number. It fails on a path that is no
 // regular expression.
@@ -153,7 +154,7 @@ func (f *Faults) Remove(id int) {
 }
 
 // Clear withdraws all faults and lets go on what they hold. Nodes that are offline,
-// full storages and skewed clocks stay so.
+// storages that are full or away and skewed clocks stay so.
 func (f *Faults) Clear() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -280,4 +281,19 @@ func (l *Lab) storageFull(id string) bool {
 	l.faults.mu.Lock()
 	defer l.faults.mu.Unlock()
 	return l.faults.full[id]
+}
+
+// StorageAway makes a storage out of reach, on all nodes, or brings it back: it
+// is enabled and not active.
+func (f *Faults) StorageAway(id string, away bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.away[id] = away
+}
+
+// storageAway reports whether a storage is out of reach by StorageAway.
+func (l *Lab) storageAway(id string) bool {
+	l.faults.mu.Lock()
+	defer l.faults.mu.Unlock()
+	return l.faults.away[id]
 }

@@ -16,6 +16,8 @@ type qemuState struct {
 	services map[int]map[string]string
 	// cloudInitErrors are what cloud-init fails with, by vmid.
 	cloudInitErrors map[int]string
+	// held are the guests whose CD-ROM drives do not let go of their media.
+	held map[int]bool
 }
 
 // IgnoreShutdown makes a guest ignore requests to shut down, or heed them again.
@@ -28,6 +30,13 @@ func (f *Faults) IgnoreShutdown(vmid int, ignore bool) {
 // guest need not exist yet.
 func (f *Faults) MuteAgent(vmid int, mute bool) {
 	f.lab.locked(func() { f.lab.mute[vmid] = mute })
+}
+
+// HoldMedia keeps a running guest's CD-ROM drives from letting go of what is in
+// them, or lets them again: QEMU does not answer in time. The guest need not
+// exist yet.
+func (f *Faults) HoldMedia(vmid int, hold bool) {
+	f.lab.locked(func() { f.lab.held[vmid] = hold })
 }
 
 // SetService gives a service in a guest a state, such as "active" or "failed". The
@@ -46,7 +55,7 @@ func (l *Lab) initQemu() {
 	l.locks = newGuestLocks()
 	l.lastPID = 8000
 	l.deaf, l.mute, l.services = map[int]bool{}, map[int]bool{}, map[int]map[string]string{}
-	l.cloudInitErrors = map[int]string{}
+	l.cloudInitErrors, l.held = map[int]string{}, map[int]bool{}
 }
 
 func (l *Lab) routeQemu() {

@@ -1,7 +1,10 @@
 package pvelab
 
 import (
+	"fmt"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -118,5 +121,34 @@ func TestPendingListTellsForce(t *testing.T) {
 	}
 	if merged := g.merged(); merged["scsi1"] != "" || merged["cores"] != "4" {
 		t.Errorf("merged: %v", merged)
+	}
+}
+
+// TestHeldMedia: the change fails and waits for the next start all the same.
+func TestHeldMedia(t *testing.T) {
+	t.Parallel()
+	l, c := vmLab(t, Options{})
+	l.locked(func() {
+		if _, err := l.storages["local"].addFile("pve1", "iso/x.iso", 1024); err != nil {
+			t.Error(err)
+		}
+	})
+	c.create("vmid=100", "memory=64", "ide2=local:iso/x.iso,media=cdrom")
+	c.boot(l, "100")
+	l.Faults().HoldMedia(100, true)
+	const out = "ide2=none,media=cdrom"
+	if a := c.call("PUT", "/nodes/pve1/qemu/100/config", form(out)); a.status != http.StatusBadRequest || !strings.Contains(fmt.Sprint(a.errors), "qmp command 'eject' failed - got timeout") {
+		t.Errorf("the change answers %+v", a)
+	}
+	if held := c.config("100", "current=1")["ide2"]; !strings.Contains(fmt.Sprint(held), "local:iso/x.iso") {
+		t.Errorf("in force is %v", held)
+	}
+	if waiting := c.waiting("100"); !slices.Contains(waiting, "ide2") {
+		t.Errorf("waiting are %v", waiting)
+	}
+	l.Faults().HoldMedia(100, false)
+	c.must("PUT", "/nodes/pve1/qemu/100/config", out)
+	if waiting := c.waiting("100"); len(waiting) != 0 {
+		t.Errorf("waiting are %v", waiting)
 	}
 }

@@ -263,6 +263,9 @@ func (p *plugging) changeDrive(key string, d drive) error {
 		return fail("unable to change media type")
 	}
 	if old.isCDROM() {
+		if p.c.lab.held[p.g.vmid] {
+			return fail("VM %d qmp command 'eject' failed - got timeout", p.g.vmid)
+		}
 		if old.isCloudInit() && d.file() == "none" {
 			return p.c.lab.registerUnused(p.g, old)
 		}

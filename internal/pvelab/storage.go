@@ -129,7 +129,20 @@ func (l *Lab) storage(node, id string) (*storage, error) {
 	if !s.on(node) {
 		return nil, fail("storage '%s' is not available on node '%s'", id, node)
 	}
-	return s, nil
+	return s, s.activate()
+}
+
+// activate fails where the storage is out of reach: a share says so by itself,
+// of a directory it is the path that is missed.
+func (s *storage) activate() error {
+	switch {
+	case !s.lab.storageAway(s.id):
+		return nil
+	case s.shared:
+		return fail("storage '%s' is not online", s.id)
+	default:
+		return fail("unable to activate storage '%s' - directory '%s' does not exist or is unreachable", s.id, s.path)
+	}
 }
 
 // place is the key of a node's volumes.
@@ -175,14 +188,14 @@ func (l *Lab) storageDigest() string {
 
 func (l *Lab) storageIDs() []string { return sortedKeys(l.storages) }
 
-// info is what a node tells of a storage. A disabled or foreign one has no
-// figures.
+// info is what a node tells of a storage. One that is disabled, foreign or out
+// of reach has no figures.
 func (s *storage) info(node string) map[string]any {
 	out := map[string]any{
 		"type": s.kind, "content": s.content(), "shared": boolInt(s.shared),
 		"enabled": boolInt(s.enabled(node)), "active": 0, "total": 0, "avail": 0, "used": 0,
 	}
-	if !s.enabled(node) {
+	if !s.enabled(node) || s.activate() != nil {
 		return out
 	}
 	used := s.used(node)

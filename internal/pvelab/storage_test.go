@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -75,6 +76,30 @@ func TestNodeStorages(t *testing.T) {
 		s, _ := c.call("GET", "/nodes/pve1/storage/"+id+"/status", nil).data.(map[string]any)
 		if s["active"] != active || (s["total"] != float64(0)) != (active == 1) {
 			t.Errorf("%s: %v", id, s)
+		}
+	}
+}
+
+// TestStorageAway: it is enabled, and nothing of it is to be had.
+func TestStorageAway(t *testing.T) {
+	t.Parallel()
+	l := startLab(t, Options{})
+	l.locked(l.seedStorages)
+	c := rootClient(t, l)
+	for id, text := range map[string]string{
+		"seeds":      "unable to activate storage 'seeds' - directory '/var/lib/seeds' does not exist or is unreachable",
+		"shared-nfs": "storage 'shared-nfs' is not online",
+	} {
+		for _, away := range []bool{true, false} {
+			l.Faults().StorageAway(id, away)
+			info, _ := c.call("GET", "/nodes/pve1/storage/"+id+"/status", nil).data.(map[string]any)
+			if info["enabled"] != float64(1) || (info["active"] == float64(0)) != away || (info["total"] == float64(0)) != away {
+				t.Errorf("%s, away %t: %v", id, away, info)
+			}
+		}
+		l.Faults().StorageAway(id, true)
+		if status, said := c.fails("GET", "/nodes/pve1/storage/"+id+"/content"); status != 500 || !strings.Contains(said, text) {
+			t.Errorf("%s: its content answers %d %s", id, status, said)
 		}
 	}
 }
