@@ -29,7 +29,7 @@ func (s *guestService) Update(ctx context.Context, own *Owned, u ConfigUpdate) e
 	if err != nil {
 		return err
 	}
-	defer s.c.View.Drop(granted.node)
+	defer s.c.View.dropGuest(granted.node, granted.vmid)
 	path := s.path(granted.node, granted.vmid, "config")
 	return s.c.call(guarded(ctx), http.MethodPut, path, granted.params(params, digested), nil)
 }
@@ -113,7 +113,7 @@ func (s *guestService) task(ctx context.Context, p PowerPermission, method strin
 	if granted.fence && !fences(method, rest) {
 		return UPID{}, ErrNoPermission
 	}
-	defer s.c.View.Drop(granted.node)
+	defer s.c.View.dropGuest(granted.node, granted.vmid)
 	return s.c.startTask(guarded(ctx), method, s.path(granted.node, granted.vmid, rest...), granted.params(params, use))
 }
 

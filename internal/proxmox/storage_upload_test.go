@@ -229,57 +229,6 @@ func TestDeleteVolume(t *testing.T) {
 	}
 }
 
-func TestVolumeUsers(t *testing.T) {
-	t.Parallel()
-	const volid = "seeds:iso/a.iso"
-	pve := newRecordedPVE(t).
-		on("GET /cluster/resources", data(`[
-			{"type":"qemu","vmid":101,"node":"pve1","name":"a","status":"running"},
-			{"type":"qemu","vmid":102,"node":"pve1","name":"b","status":"stopped"},
-			{"type":"qemu","vmid":103,"node":"pve2","name":"c","status":"stopped"},
-			{"type":"qemu","vmid":104,"node":"pve1","name":"d","status":"stopped"},
-			{"type":"qemu","vmid":106,"node":"pve1","name":"hidden","status":"stopped"},
-			{"type":"lxc","vmid":105,"node":"pve1","name":"e","status":"running"}]`)).
-		on("GET /nodes/pve1/qemu/101/pending", data(`[{"key":"ide2","value":"`+volid+`,media=cdrom","pending":"none,media=cdrom"}]`)).
-		on("GET /nodes/pve1/qemu/102/pending", data(`[{"key":"sata0","pending":"`+volid+`,media=cdrom"}]`)).
-		on("GET /nodes/pve2/qemu/103/pending", data(`[{"key":"ide2","value":"file=`+volid+`,media=cdrom"}]`)).
-		on("GET /nodes/pve1/qemu/104/pending", data(`[{"key":"ide2","value":"`+volid+`x,media=cdrom"},{"key":"description","value":"`+volid+`"}]`)).
-		on("GET /nodes/pve1/qemu/106/pending", failure(http.StatusForbidden, "Permission check failed (/vms/106, VM.Audit)"))
-	client := pve.client(t)
-	for shared, want := range map[bool]string{
-		true:  `[VM 101 "a" on pve1 (running, at ide2) VM 102 "b" on pve1 (stopped, at sata0) VM 103 "c" on pve2 (stopped, at ide2)]`,
-		false: `[VM 101 "a" on pve1 (running, at ide2) VM 102 "b" on pve1 (stopped, at sata0)]`,
-	} {
-		users, err := client.Storage.VolumeUsers(t.Context(), "pve1", shared, volid)
-		if err != nil || fmt.Sprint(users) != want {
-			t.Errorf("shared %t: %v, %v", shared, users, err)
-		}
-	}
-	for _, call := range []string{"GET /cluster/resources", "GET /nodes/pve1/qemu/101/pending"} {
-		if n := pve.count(call); n != 2 {
-			t.Errorf("%s is asked %d times, want anew each time", call, n)
-		}
-	}
-}
-
-// TestVolumeUsersOfNodeAway holds that a volume may be in use as long as a VM
-// cannot be asked.
-func TestVolumeUsersOfNodeAway(t *testing.T) {
-	t.Parallel()
-	pve := newRecordedPVE(t).
-		on("GET /cluster/resources", data(`[{"type":"qemu","vmid":103,"node":"pve2","status":"unknown"}]`)).
-		on("GET /nodes/pve2/qemu/103/pending", failure(595, "No route to host"))
-	client := pve.client(t)
-	users, err := client.Storage.VolumeUsers(t.Context(), "pve1", true, "seeds:iso/a.iso")
-	if !IsUnavailable(err) || !strings.Contains(err.Error(), "VM 103 on pve2 may use seeds:iso/a.iso") {
-		t.Errorf("on a shared storage: %v, %v", users, err)
-	}
-	users, err = client.Storage.VolumeUsers(t.Context(), "pve1", false, "seeds:iso/a.iso")
-	if err != nil || len(users) > 0 {
-		t.Errorf("on a storage of another node's: %v, %v", users, err)
-	}
-}
-
 // zeros is an endless file.
 type zeros struct{}
 

@@ -3,7 +3,6 @@ package proxmox
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -72,93 +71,6 @@ func (s *StorageService) remove(ctx context.Context, node, storage, volid string
 		return err
 	}
 	_, err = s.c.Tasks.Wait(ctx, upid, WaitOptions{})
-	return err
-}
-
-// VolumeUser is a VM that names a volume in its configuration.
-type VolumeUser struct {
-	VMID int
-	Name string
-	Node string
-	// Slot is the drive that holds it.
-	Slot string
-	// UID is what the VM's marker says, "" where it is nobody's.
-	UID string
-	// Running is whether the VM ran when the cluster last said so.
-	Running bool
-}
-
-func (u VolumeUser) String() string {
-	state := "stopped"
-	if u.Running {
-		state = "running"
-	}
-	return fmt.Sprintf("%s (%s, at %s)", nameGuest(KindVM, u.VMID, u.Name, u.Node), state, u.Slot)
-}
-
-// VolumeUsers lists the VMs that name a volume, in force or pending, sorted. A
-// volume of a storage that is not shared is used on its node alone. Guests that
-// the token may not read are left out; a VM on a node that cannot be asked may
-// use the volume, so that it is an error. Nothing comes from the view: what
-// nobody uses may be deleted.
-func (s *StorageService) VolumeUsers(ctx context.Context, node string, shared bool, volid string) ([]VolumeUser, error) {
-	guests, err := s.c.Cluster.Resources(ctx, "vm")
-	if err != nil {
-		return nil, err
-	}
-	var users []VolumeUser
-	for _, guest := range guests {
-		if guest.Type != string(KindVM) || !shared && guest.Node != node {
-			continue
-		}
-		config, err := s.c.VMs.Pending(ctx, guest.Node, guest.VMID)
-		switch {
-		case IsPermission(err) || IsNotFound(err):
-			continue
-		case err != nil:
-			return nil, fmt.Errorf("%s may use %s: %w", nameGuest(KindVM, guest.VMID, guest.Name, guest.Node), volid, err)
-		}
-		if slot := config.SlotOf(volid); slot != "" {
-			marker, _ := config.Marker()
-			users = append(users, VolumeUser{
-				VMID: guest.VMID, Name: guest.Name, Node: guest.Node, Slot: slot, UID: marker.UID, Running: guest.Status == "running",
-			})
-		}
-	}
-	slices.SortFunc(users, func(a, b VolumeUser) int { return a.VMID - b.VMID })
-	return users, nil
-}
-
-// SlotOf is the drive that holds a volume, in force or pending; "" for none.
-func (c *GuestConfig) SlotOf(volid string) string {
-	for _, values := range []map[string]string{c.Current, c.Pending} {
-		for _, key := range slices.Sorted(maps.Keys(values)) {
-			if !diskSlot.MatchString(key) {
-				continue
-			}
-			if volume, _, _ := strings.Cut(values[key], ","); volume == volid || volume == "file="+volid {
-				return key
-			}
-		}
-	}
-	return ""
-}
-
-// Eject takes a volume out of the CD-ROM drive of one of our own guests; the
-// drive stays, empty. A guest without our marker is refused by the gate. Where
-// the guest runs and its system holds the drive, PVE leaves the change pending
-// or fails: then the volume is still in use.
-func (c *Client) Eject(ctx context.Context, user VolumeUser, volid string) error {
-	guest := Guest{Kind: KindVM, VMID: user.VMID, Node: user.Node, UID: user.UID}
-	_, err := c.Configure(ctx, guest, nil, func(config *GuestConfig) (ConfigUpdate, error) {
-		update := ConfigUpdate{Set: map[string]string{}}
-		for slot, drive := range config.CDROMs() {
-			if drive.Volume == volid {
-				update.Set[slot] = "none,media=cdrom"
-			}
-		}
-		return update, nil
-	})
 	return err
 }
 

@@ -1,6 +1,7 @@
 package proxmox
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"sync"
@@ -22,8 +23,12 @@ type View struct {
 	entries map[viewKey]*viewEntry
 }
 
-// viewKey says what was read; node is empty for what is of no one node.
-type viewKey struct{ what, node, id string }
+// viewKey says what was read; node is empty for what is of no one node, life 0
+// where it is [viewLife].
+type viewKey struct {
+	what, node, id string
+	life           time.Duration
+}
 
 // viewEntry is one read, under way until done is closed.
 type viewEntry struct {
@@ -127,6 +132,15 @@ func (v *View) Drop(node string) {
 	}
 }
 
+// dropGuest is [View.Drop] after a change of one guest, of which nothing is good
+// any more.
+func (v *View) dropGuest(node string, vmid int) {
+	v.Drop(node)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.entries, drivesKey(node, vmid))
+}
+
 // shared reads once for all who ask at the same time or within the view's life.
 // An error is told to those who wait and then forgotten.
 func shared[T any](ctx context.Context, v *View, key viewKey, load func(context.Context) (T, error)) (T, error) {
@@ -158,7 +172,7 @@ func (v *View) entry(key viewKey) (entry *viewEntry, first bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now := v.c.clock.Now()
-	if entry, ok := v.entries[key]; ok && now.Sub(entry.start) < viewLife {
+	if entry, ok := v.entries[key]; ok && now.Sub(entry.start) < cmp.Or(key.life, viewLife) {
 		return entry, false
 	}
 	entry = &viewEntry{start: now, done: make(chan struct{})}
