@@ -102,7 +102,9 @@ type callFault struct {
 	*holding
 }
 
-func newFaults(l *Lab) *Faults { return &Faults{lab: l, full: map[string]bool{}, away: map[string]bool{}} }
+func newFaults(l *Lab) *Faults {
+	return &Faults{lab: l, full: map[string]bool{}, away: map[string]bool{}}
+}
 
 // Add asks for a fault and returns its number. It fails on a path that is no
 // regular expression.

@@ -3,6 +3,7 @@ package protocol
 import (
 	"testing"
 
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
@@ -33,6 +34,26 @@ func propose(t *testing.T, config, state tftypes.Value) tftypes.Value {
 		}
 	}
 	return tftypes.NewValue(config.Type(), proposed)
+}
+
+// hideSecrets makes the write-only attributes null, as they are in all that the
+// CLI keeps.
+func hideSecrets(t *testing.T, schema []*tfprotov6.SchemaAttribute, object tftypes.Value) tftypes.Value {
+	t.Helper()
+
+	if object.IsNull() || !object.IsKnown() {
+		return object
+	}
+	values := members(t, object)
+	for _, attribute := range schema {
+		switch {
+		case attribute.WriteOnly:
+			values[attribute.Name] = tftypes.NewValue(attribute.Type, nil)
+		case attribute.NestedType != nil && attribute.NestedType.Nesting == tfprotov6.SchemaObjectNestingModeSingle:
+			values[attribute.Name] = hideSecrets(t, attribute.NestedType.Attributes, values[attribute.Name])
+		}
+	}
+	return tftypes.NewValue(object.Type(), values)
 }
 
 // checkPlan holds a plan against its configuration: what is configured is

@@ -80,7 +80,7 @@ func (r *Resource) Plan(t *testing.T, config Object) (*Plan, Diagnostics) {
 	for _, each := range planned.RequiresReplace {
 		plan.Replace = append(plan.Replace, each.String())
 	}
-	checkPlan(t, "", given, plan.planned, r.state)
+	checkPlan(t, "", hideSecrets(t, r.schema.Block.Attributes, given), plan.planned, r.state)
 	return plan, planned.Diagnostics
 }
 

@@ -57,6 +57,9 @@ func encode(t *testing.T, as tftypes.Type, given any) *tfprotov6.DynamicValue {
 func value(t *testing.T, as tftypes.Type, given any) tftypes.Value {
 	t.Helper()
 
+	if as.Is(tftypes.DynamicPseudoType) && given != nil && given != Unknown {
+		as = typeOf(t, given)
+	}
 	switch v := given.(type) {
 	case nil:
 		return tftypes.NewValue(as, nil)
@@ -94,21 +97,50 @@ func objectValue(t *testing.T, as tftypes.Type, given Object) tftypes.Value {
 	return tftypes.NewValue(as, values)
 }
 
+// typeOf is the type that the CLI gives to a value that may be of any.
+func typeOf(t *testing.T, given any) tftypes.Type {
+	t.Helper()
+
+	switch v := given.(type) {
+	case string:
+		return tftypes.String
+	case bool:
+		return tftypes.Bool
+	case int, float64:
+		return tftypes.Number
+	case Object:
+		attributes := map[string]tftypes.Type{}
+		for name, attribute := range v {
+			attributes[name] = typeOf(t, attribute)
+		}
+		return tftypes.Object{AttributeTypes: attributes}
+	case []any:
+		elements := []tftypes.Type{}
+		for _, element := range v {
+			elements = append(elements, typeOf(t, element))
+		}
+		return tftypes.Tuple{ElementTypes: elements}
+	}
+	return tftypes.DynamicPseudoType
+}
+
 func listValue(t *testing.T, as tftypes.Type, given []any) tftypes.Value {
 	t.Helper()
 
-	var element tftypes.Type
+	element := func(int) tftypes.Type { return nil }
 	switch as := as.(type) {
 	case tftypes.List:
-		element = as.ElementType
+		element = func(int) tftypes.Type { return as.ElementType }
 	case tftypes.Set:
-		element = as.ElementType
+		element = func(int) tftypes.Type { return as.ElementType }
+	case tftypes.Tuple:
+		element = func(i int) tftypes.Type { return as.ElementTypes[i] }
 	default:
 		t.Fatalf("%s takes no list", as)
 	}
 	values := []tftypes.Value{}
-	for _, v := range given {
-		values = append(values, value(t, element, v))
+	for i, v := range given {
+		values = append(values, value(t, element(i), v))
 	}
 	return tftypes.NewValue(as, values)
 }
@@ -133,7 +165,7 @@ func decode(t *testing.T, v tftypes.Value) any {
 		number := plain[big.Float](t, v)
 		float, _ := number.Float64()
 		return float
-	case as.Is(tftypes.List{}), as.Is(tftypes.Set{}):
+	case as.Is(tftypes.List{}), as.Is(tftypes.Set{}), as.Is(tftypes.Tuple{}):
 		list := []any{}
 		for _, element := range plain[[]tftypes.Value](t, v) {
 			list = append(list, decode(t, element))
