@@ -152,31 +152,38 @@ func (c *Client) readDrives(ctx context.Context, node string, vmid int) (*GuestC
 // SlotOf is the drive that holds a volume, in force or pending; "" for none.
 func (c *GuestConfig) SlotOf(volid string) string {
 	for _, values := range []map[string]string{c.Current, c.Pending} {
-		for _, key := range slices.Sorted(maps.Keys(values)) {
-			if !diskSlot.MatchString(key) {
-				continue
-			}
-			if volume, _, _ := strings.Cut(values[key], ","); volume == volid || volume == "file="+volid {
-				return key
-			}
+		if slots := slotsOf(values, volid); len(slots) > 0 {
+			return slots[0]
 		}
 	}
 	return ""
 }
 
-// Eject takes a volume out of the CD-ROM drive of one of our own guests; the
-// drive stays, empty. A guest without our marker is refused by the gate. Where
-// the guest runs and its system holds the drive, PVE leaves the change pending
-// or fails: then the volume is still in use.
+func slotsOf(values map[string]string, volid string) []string {
+	var slots []string
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if !diskSlot.MatchString(key) {
+			continue
+		}
+		if volume, _, _ := strings.Cut(values[key], ","); volume == volid || volume == "file="+volid {
+			slots = append(slots, key)
+		}
+	}
+	return slots
+}
+
+// Eject takes a volume out of the CD-ROM drives of one of our own guests; a drive
+// that has it stays, empty, and one that is to get it at the next start does not.
+// A guest without our marker is refused by the gate. Where the guest runs and
+// QEMU does not let go of the volume, it fails: then the volume is still in use.
 func (c *Client) Eject(ctx context.Context, user VolumeUser, volid string) error {
 	guest := Guest{Kind: KindVM, VMID: user.VMID, Node: user.Node, UID: user.UID}
 	_, err := c.Configure(ctx, guest, nil, func(config *GuestConfig) (ConfigUpdate, error) {
-		update := ConfigUpdate{Set: map[string]string{}}
-		for slot, drive := range config.CDROMs() {
-			if drive.Volume == volid {
-				update.Set[slot] = "none,media=cdrom"
-			}
+		update := ConfigUpdate{Set: map[string]string{}, Revert: slotsOf(config.Pending, volid)}
+		for _, slot := range slotsOf(config.Current, volid) {
+			update.Set[slot] = "none,media=cdrom"
 		}
+		update.Revert = slices.DeleteFunc(update.Revert, func(slot string) bool { return update.Set[slot] != "" })
 		return update, nil
 	})
 	return err
