@@ -17,14 +17,24 @@ import (
 // Label is the volume label by which cloud-init finds a seed.
 const Label = "cidata"
 
-// MaxContent is the number of bytes that the files of a seed may have together.
-// It is this provider's own limit: a seed passes through Terraform's state.
+// MaxContent is the number of bytes that the files of a seed may have together,
+// as far as they are given. It is this provider's own limit: a seed passes
+// through Terraform's state.
 const MaxContent = 32 << 20
 
 // Files are the contents of a seed. NoCloud wants user data and meta data, even
 // if empty; the others are left out when they are.
 type Files struct {
 	UserData, MetaData, NetworkConfig, VendorData string
+}
+
+// CheckSize fails where the files have more than [MaxContent] bytes together.
+func (f Files) CheckSize() error {
+	total := len(f.UserData) + len(f.MetaData) + len(f.NetworkConfig) + len(f.VendorData)
+	if total > MaxContent {
+		return fmt.Errorf("the files of the seed have %d bytes together, more than the %d that are allowed", total, MaxContent)
+	}
+	return nil
 }
 
 // Image is a seed's ISO 9660 image. Its bytes depend on its files alone. The
@@ -54,13 +64,6 @@ func NewImage(f Files) (*Image, error) {
 		if each.content != "" {
 			files = append(files, each)
 		}
-	}
-	total := 0
-	for _, each := range files {
-		total += len(each.content)
-	}
-	if total > MaxContent {
-		return nil, fmt.Errorf("the files of the seed have %d bytes together, more than the %d that are allowed", total, MaxContent)
 	}
 	// The files lie in the order of the directory.
 	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.name, b.name) })

@@ -165,7 +165,12 @@ func TestImageLimits(t *testing.T) {
 	if image.Size() != seed.MaxContent+19*2048 {
 		t.Errorf("the largest image has %d bytes", image.Size())
 	}
-	if _, err := seed.NewImage(seed.Files{UserData: strings.Repeat("#", seed.MaxContent), MetaData: "x"}); err == nil || !strings.Contains(err.Error(), "33554433 bytes") {
+	full := seed.Files{UserData: strings.Repeat("#", seed.MaxContent-3), MetaData: "1", NetworkConfig: "2", VendorData: "3"}
+	if err := full.CheckSize(); err != nil {
+		t.Errorf("as much as is allowed: %v", err)
+	}
+	full.NetworkConfig = "22"
+	if err := full.CheckSize(); err == nil || !strings.Contains(err.Error(), "33554433 bytes") {
 		t.Errorf("one byte too many: %v", err)
 	}
 	empty := read(t, seed.Files{})

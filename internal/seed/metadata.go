@@ -23,7 +23,7 @@ func InstanceID(scope string, f Files) string {
 
 // MetaData writes the usual meta data. A host name may be empty.
 func MetaData(instanceID, hostName string) (string, error) {
-	return render(struct {
+	return YAML(struct {
 		InstanceID string `yaml:"instance-id"`
 		HostName   string `yaml:"local-hostname,omitempty"`
 	}{instanceID, hostName})
@@ -92,10 +92,11 @@ func NetworkConfig(interfaces []Interface, servers, search []string) (string, er
 		}
 		plan.Ethernets[each.Name] = e
 	}
-	return render(plan)
+	return YAML(plan)
 }
 
-func render(value any) (string, error) {
+// YAML writes a value; the keys of maps are sorted.
+func YAML(value any) (string, error) {
 	text, err := yaml.Marshal(value)
 	if err != nil {
 		return "", fmt.Errorf("writing YAML: %w", err)

@@ -27,7 +27,7 @@ type Draft struct {
 // another one nothing is known until it is in its place.
 func (d Draft) Plan(ctx context.Context) (Model, error) {
 	planned := d.Config
-	planned.UserDataWO, planned.VendorDataWO = types.StringNull(), types.StringNull()
+	planned.hideSecrets()
 	planned.VolumeID, planned.SHA256, planned.Size = d.State.VolumeID, d.State.SHA256, d.State.Size
 	if d.There && d.same() {
 		planned.InstanceID = d.State.InstanceID
@@ -35,6 +35,9 @@ func (d Draft) Plan(ctx context.Context) (Model, error) {
 			planned.forget()
 		}
 		return planned, nil
+	}
+	if err := d.Config.CheckSize(); err != nil {
+		return planned, err
 	}
 	id, digest, err := d.digest(ctx)
 	if err != nil {
@@ -95,9 +98,6 @@ func (m *Model) Lose() {
 func (m *Model) forget() {
 	m.VolumeID, m.SHA256, m.Size = types.StringUnknown(), types.StringUnknown(), types.Int64Unknown()
 }
-
-// UsesSecrets reports whether a configuration has write-only parts.
-func (m Model) UsesSecrets() bool { return !m.UserDataWO.IsNull() || !m.VendorDataWO.IsNull() }
 
 func optional(text string) types.String {
 	if text == "" {

@@ -2,10 +2,7 @@ package seeds
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -15,22 +12,26 @@ import (
 
 // Model is the values of [Form.Attributes].
 type Model struct {
-	Storage             types.String `tfsdk:"storage"`
-	UserData            types.String `tfsdk:"user_data"`
-	UserDataWO          types.String `tfsdk:"user_data_wo"`
-	UserDataWOVersion   types.Int64  `tfsdk:"user_data_wo_version"`
-	VendorData          types.String `tfsdk:"vendor_data"`
-	VendorDataWO        types.String `tfsdk:"vendor_data_wo"`
-	VendorDataWOVersion types.Int64  `tfsdk:"vendor_data_wo_version"`
-	MetaData            types.String `tfsdk:"meta_data"`
-	InstanceID          types.String `tfsdk:"instance_id"`
-	HostName            types.String `tfsdk:"host_name"`
-	NetworkConfig       types.String `tfsdk:"network_config"`
-	Interfaces          types.Map    `tfsdk:"interfaces"`
-	DNS                 types.Object `tfsdk:"dns"`
-	VolumeID            types.String `tfsdk:"volume_id"`
-	SHA256              types.String `tfsdk:"sha256"`
-	Size                types.Int64  `tfsdk:"size"`
+	Storage                types.String  `tfsdk:"storage"`
+	UserData               types.String  `tfsdk:"user_data"`
+	UserDataWO             types.String  `tfsdk:"user_data_wo"`
+	UserDataWOVersion      types.Int64   `tfsdk:"user_data_wo_version"`
+	VendorData             types.String  `tfsdk:"vendor_data"`
+	VendorDataWO           types.String  `tfsdk:"vendor_data_wo"`
+	VendorDataWOVersion    types.Int64   `tfsdk:"vendor_data_wo_version"`
+	MetaData               types.String  `tfsdk:"meta_data"`
+	MetaDataWO             types.String  `tfsdk:"meta_data_wo"`
+	MetaDataWOVersion      types.Int64   `tfsdk:"meta_data_wo_version"`
+	InstanceID             types.String  `tfsdk:"instance_id"`
+	HostName               types.String  `tfsdk:"host_name"`
+	NetworkConfig          types.Dynamic `tfsdk:"network_config"`
+	NetworkConfigWO        types.Dynamic `tfsdk:"network_config_wo"`
+	NetworkConfigWOVersion types.Int64   `tfsdk:"network_config_wo_version"`
+	Interfaces             types.Map     `tfsdk:"interfaces"`
+	DNS                    types.Object  `tfsdk:"dns"`
+	VolumeID               types.String  `tfsdk:"volume_id"`
+	SHA256                 types.String  `tfsdk:"sha256"`
+	Size                   types.Int64   `tfsdk:"size"`
 }
 
 // Context is what an image depends on beside the configuration.
@@ -47,8 +48,20 @@ type Context struct {
 // content are the values that the image is made of, instance_id included.
 func (m Model) content() []attr.Value {
 	return []attr.Value{
-		m.UserData, m.UserDataWO, m.VendorData, m.VendorDataWO, m.MetaData, m.InstanceID, m.HostName, m.NetworkConfig, m.Interfaces, m.DNS,
+		m.UserData, m.UserDataWO, m.VendorData, m.VendorDataWO, m.MetaData, m.MetaDataWO, m.InstanceID, m.HostName,
+		m.NetworkConfig, m.NetworkConfigWO, m.Interfaces, m.DNS,
 	}
+}
+
+// UsesSecrets reports whether a configuration has write-only parts.
+func (m Model) UsesSecrets() bool {
+	return !m.UserDataWO.IsNull() || !m.VendorDataWO.IsNull() || !m.MetaDataWO.IsNull() || !m.NetworkConfigWO.IsNull()
+}
+
+// hideSecrets takes out what no plan and no state may hold.
+func (m *Model) hideSecrets() {
+	m.UserDataWO, m.VendorDataWO, m.MetaDataWO = types.StringNull(), types.StringNull(), types.StringNull()
+	m.NetworkConfigWO = types.DynamicNull()
 }
 
 // Known reports whether a configuration's content is known to its last value.
@@ -68,19 +81,43 @@ func (m Model) SameInputs(other Model) bool {
 		{m.VendorData, other.VendorData},
 		{m.VendorDataWOVersion, other.VendorDataWOVersion},
 		{m.MetaData, other.MetaData},
+		{m.MetaDataWOVersion, other.MetaDataWOVersion},
 		{m.HostName, other.HostName},
 		{m.NetworkConfig, other.NetworkConfig},
+		{m.NetworkConfigWOVersion, other.NetworkConfigWOVersion},
 		{m.Interfaces, other.Interfaces},
 		{m.DNS, other.DNS},
 	}
 	return !slices.ContainsFunc(pairs, func(pair [2]attr.Value) bool { return !pair[0].Equal(pair[1]) })
 }
 
+// files are the files as far as they are given: what is not known is empty.
+func (m Model) files() (seed.Files, error) {
+	network, err := networkText(m.NetworkConfig, m.NetworkConfigWO)
+	return seed.Files{
+		UserData: first(m.UserData, m.UserDataWO), VendorData: first(m.VendorData, m.VendorDataWO),
+		MetaData: first(m.MetaData, m.MetaDataWO), NetworkConfig: network,
+	}, err
+}
+
+// CheckSize fails where a configuration has more than a seed may have, as far as
+// it is known.
+func (m Model) CheckSize() error {
+	files, err := m.files()
+	if err != nil {
+		return err
+	}
+	return files.CheckSize()
+}
+
 // Image is the image that a configuration means, and its instance id.
 func (m Model) Image(c Context) (image *seed.Image, instanceID string, err error) {
-	files := seed.Files{
-		UserData: first(m.UserData, m.UserDataWO), VendorData: first(m.VendorData, m.VendorDataWO),
-		MetaData: m.MetaData.ValueString(), NetworkConfig: m.NetworkConfig.ValueString(),
+	files, err := m.files()
+	if err != nil {
+		return nil, "", err
+	}
+	if err := files.CheckSize(); err != nil {
+		return nil, "", err
 	}
 	instanceID = m.InstanceID.ValueString()
 	if files.MetaData == "" {
@@ -102,42 +139,6 @@ func (m Model) Image(c Context) (image *seed.Image, instanceID string, err error
 	}
 	image, err = seed.NewImage(files)
 	return image, instanceID, err
-}
-
-func (m Model) network(macs map[string]string) (string, error) {
-	elements := m.Interfaces.Elements()
-	var interfaces []seed.Interface
-	for _, key := range slices.Sorted(maps.Keys(elements)) {
-		device := attributes(elements[key])
-		each := seed.Interface{Name: key, MAC: text(device["mac_address"])}
-		if macs != nil {
-			each.Name, each.MAC = "eth"+strings.TrimPrefix(key, "net"), macs[key]
-		}
-		if each.MAC == "" {
-			return "", fmt.Errorf("the guest has no network device %s", key)
-		}
-		each.MAC = strings.ToLower(each.MAC)
-		four, six := attributes(device["ipv4"]), attributes(device["ipv6"])
-		each.DHCP4, each.DHCP6, each.Auto6 = text(four["method"]) == methodDHCP, text(six["method"]) == methodDHCP, text(six["method"]) == methodAuto
-		each.Gateway4, each.Gateway6 = text(four["gateway"]), text(six["gateway"])
-		for _, family := range []map[string]attr.Value{four, six} {
-			if address := text(family["address"]); address != "" {
-				each.Addresses = append(each.Addresses, address)
-			}
-		}
-		interfaces = append(interfaces, each)
-	}
-	dns := m.DNS.Attributes()
-	var servers, search []string
-	if list, ok := dns["servers"].(types.List); ok {
-		for _, server := range list.Elements() {
-			servers = append(servers, text(server))
-		}
-	}
-	if domain := text(dns["domain"]); domain != "" {
-		search = []string{domain}
-	}
-	return seed.NetworkConfig(interfaces, servers, search)
 }
 
 func first(values ...types.String) string {

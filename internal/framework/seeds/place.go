@@ -4,6 +4,7 @@ import (
 	"context"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -43,15 +44,51 @@ func Put(ctx context.Context, client *proxmox.Client, node string, name Name, im
 	})
 }
 
-// CheckStorage checks that a node can keep a seed on a storage, and adds an
-// error at the attribute if not.
-func CheckStorage(ctx context.Context, client *proxmox.Client, node, storage string, at path.Path, diags *diag.Diagnostics) (proxmox.NodeStorage, bool) {
+// CheckStorage checks that a node can keep a seed on a storage, where the token
+// may upload it and delete it again, and adds an error at the attribute if not.
+func CheckStorage(ctx context.Context, client *proxmox.Client, node, storage string, at path.Path, diags *diag.Diagnostics) {
 	storages, err := client.View.Storages(ctx, node)
 	if err != nil {
 		framework.AddAttributeError(diags, at, "list the storages of node "+node, err)
-		return proxmox.NodeStorage{}, false
+		return
 	}
-	return framework.FindStorage(storages, node, storage, "iso", at, diags)
+	if _, ok := framework.FindStorage(storages, node, storage, "iso", at, diags); !ok {
+		return
+	}
+	held, err := client.View.Permissions(ctx)
+	if err != nil {
+		framework.AddError(diags, "read the token's privileges", err)
+		return
+	}
+	capability, _ := proxmox.CapabilityOf("seed_iso")
+	// No privilege on a storage has another name in PVE 8.
+	_, lacks := held.CheckNeeds(capability.Needs, proxmox.Scope{"iso": {storage}}, proxmox.Version{})
+	lacks = slices.DeleteFunc(lacks, func(lack proxmox.Lack) bool { return !strings.HasPrefix(lack.Path, "/storage/") })
+	framework.AddLacks(diags, "keep seeds on "+storage, held, lacks)
+}
+
+// Users lists the VMs that name an image. Where VMs could not be asked the error
+// is one of [proxmox.IsUnasked], beside the users that were found.
+func Users(ctx context.Context, client *proxmox.Client, node, volid string) ([]proxmox.VolumeUser, error) {
+	storage, _, err := proxmox.SplitVolID(volid)
+	if err != nil {
+		return nil, err
+	}
+	shared, err := Shared(ctx, client, node, storage)
+	if err != nil {
+		return nil, err
+	}
+	return client.Storage.VolumeUsers(ctx, node, shared, volid)
+}
+
+// AddInUse adds the error that an image stays for those who hold it.
+func AddInUse(diags *diag.Diagnostics, volid string, users []proxmox.VolumeUser) {
+	var names []string
+	for _, user := range users {
+		names = append(names, user.String())
+	}
+	diags.AddError("The seed "+volid+" is in use", "These VMs hold it: "+strings.Join(names, "; ")+
+		". Take it out of their CD-ROM drives, or stop them where that waits for a restart, and apply again.")
 }
 
 // Size is the size in bytes of an image as its storage lists it, 0 for one that

@@ -4,7 +4,9 @@ package seeds
 
 import (
 	"regexp"
+	"slices"
 
+	"github.com/hashicorp/terraform-plugin-framework-validators/dynamicvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/int64validator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/mapvalidator"
@@ -29,34 +31,11 @@ type Form struct {
 
 // Attributes are the attributes of a seed.
 func (f Form) Attributes() map[string]schema.Attribute {
-	return map[string]schema.Attribute{
+	attributes := map[string]schema.Attribute{
 		"storage": schema.StringAttribute{
 			Required: true, Validators: []validator.String{framework.StorageName()},
 			MarkdownDescription: "The storage for the image; it must allow the content `iso`. Deleting an image needs Datastore.Allocate, " +
 				"which allows to delete everything on the storage: use one that holds nothing but seeds.",
-		},
-		"user_data": schema.StringAttribute{
-			Optional: true, Validators: []validator.String{userData, exclusive("user_data_wo")},
-			MarkdownDescription: "The user data: `#cloud-config`, a script (`#!`), or another form that cloud-init knows.",
-		},
-		"user_data_wo": schema.StringAttribute{
-			Optional: true, WriteOnly: true, Sensitive: true, Validators: []validator.String{userData, along("user_data_wo_version")},
-			MarkdownDescription: "The user data, write-only: the state holds no more of it than the image's hash. It is written anew when " +
-				"`user_data_wo_version` changes, or with any other change of the seed.",
-		},
-		"user_data_wo_version": version("user_data_wo"),
-		"vendor_data": schema.StringAttribute{
-			Optional: true, Validators: []validator.String{vendorData, exclusive("vendor_data_wo")},
-			MarkdownDescription: "Vendor data: like user data, and overruled by it.",
-		},
-		"vendor_data_wo": schema.StringAttribute{
-			Optional: true, WriteOnly: true, Sensitive: true, Validators: []validator.String{vendorData, along("vendor_data_wo_version")},
-			MarkdownDescription: "Vendor data, write-only like `user_data_wo`.",
-		},
-		"vendor_data_wo_version": version("vendor_data_wo"),
-		"meta_data": schema.StringAttribute{
-			Optional: true, Validators: []validator.String{metaData, exclusive("host_name"), exclusive("instance_id")},
-			MarkdownDescription: "The meta data, YAML with an `instance-id`. Left out, it is made of `instance_id` and `host_name`.",
 		},
 		"instance_id": schema.StringAttribute{
 			Optional: true, Computed: true, Validators: []validator.String{stringvalidator.LengthBetween(1, 64)},
@@ -67,11 +46,6 @@ func (f Form) Attributes() map[string]schema.Attribute {
 		"host_name": schema.StringAttribute{
 			Optional: true, Validators: []validator.String{framework.DNSName()},
 			MarkdownDescription: "The guest's host name. " + f.HostName,
-		},
-		"network_config": schema.StringAttribute{
-			Optional: true, Validators: []validator.String{networkConfig, exclusive("interfaces"), exclusive("dns")},
-			MarkdownDescription: "The network configuration, YAML of version 2 (`yamlencode({ version = 2, … })`) or 1. " +
-				"`interfaces` is shorter where it is enough. With neither, cloud-init asks DHCP on the first interface.",
 		},
 		"interfaces": f.interfaces(),
 		"dns": schema.SingleNestedAttribute{
@@ -89,6 +63,60 @@ func (f Form) Attributes() map[string]schema.Attribute {
 		"volume_id": schema.StringAttribute{Computed: true, MarkdownDescription: "The image's volume id, for a VM's CD-ROM drive."},
 		"sha256":    schema.StringAttribute{Computed: true, MarkdownDescription: "The image's SHA-256 digest in hex. The same inputs give the same image."},
 		"size":      schema.Int64Attribute{Computed: true, MarkdownDescription: "The image's size in bytes, as the storage lists it."},
+	}
+	addText(attributes, "user_data", userData, "The user data: `#cloud-config`, a script (`#!`), or another form that cloud-init knows.")
+	addText(attributes, "vendor_data", vendorData, "Vendor data: like user data, and overruled by it.")
+	addText(attributes, "meta_data", metaData, "The meta data, YAML with an `instance-id`. Left out, it is made of `instance_id` and `host_name`.", "instance_id", "host_name")
+	addNetworkConfig(attributes)
+	return attributes
+}
+
+// addText adds a file of a seed, in plain and write-only. It leaves no room for
+// the others that are named.
+func addText(attributes map[string]schema.Attribute, name string, check fileValidator, doc string, others ...string) {
+	secret := name + "_wo"
+	checks := []validator.String{check}
+	for _, other := range others {
+		checks = append(checks, exclusive(other))
+	}
+	attributes[name] = schema.StringAttribute{
+		Optional: true, Validators: append(slices.Clone(checks), exclusive(secret)), MarkdownDescription: doc,
+	}
+	attributes[secret] = schema.StringAttribute{
+		Optional: true, WriteOnly: true, Sensitive: true, Validators: append(checks, along(version(secret))), MarkdownDescription: secretDoc(name),
+	}
+	addVersion(attributes, secret)
+}
+
+// addNetworkConfig adds the network configuration, which may be an object.
+func addNetworkConfig(attributes map[string]schema.Attribute) {
+	const name, secret = "network_config", "network_config_wo"
+	checks := []validator.Dynamic{networkConfig, dynamicvalidator.ConflictsWith(sibling("interfaces"), sibling("dns"))}
+	attributes[name] = schema.DynamicAttribute{
+		Optional: true, Validators: append(slices.Clone(checks), dynamicvalidator.ConflictsWith(sibling(secret))),
+		MarkdownDescription: "The network configuration of version 2 (as netplan's) or 1: an object such as `{ version = 2, ethernets = { … } }`, or its YAML. " +
+			"`interfaces` is shorter where it is enough. With neither, cloud-init asks DHCP on the first interface.",
+	}
+	attributes[secret] = schema.DynamicAttribute{
+		Optional: true, WriteOnly: true, Sensitive: true, Validators: append(checks, dynamicvalidator.AlsoRequires(sibling(version(secret)))),
+		MarkdownDescription: secretDoc(name),
+	}
+	addVersion(attributes, secret)
+}
+
+func secretDoc(name string) string {
+	secret := name + "_wo"
+	return "As `" + name + "`, write-only: the state holds no more of it than the image's hash. It is written anew when `" + version(secret) +
+		"` changes, or with any other change of the seed."
+}
+
+// version is the attribute whose change writes a write-only one again.
+func version(secret string) string { return secret + "_version" }
+
+func addVersion(attributes map[string]schema.Attribute, secret string) {
+	attributes[version(secret)] = schema.Int64Attribute{
+		Optional: true, Validators: []validator.Int64{int64validator.AlsoRequires(sibling(secret))},
+		MarkdownDescription: "Change it to write `" + secret + "` again.",
 	}
 }
 
@@ -144,13 +172,6 @@ func address(family string, cidr, ip validator.String, example string, methods .
 	}
 }
 
-func version(of string) schema.Attribute {
-	return schema.Int64Attribute{
-		Optional: true, Validators: []validator.Int64{int64validator.AlsoRequires(sibling(of))},
-		MarkdownDescription: "Change it to write `" + of + "` again.",
-	}
-}
-
 func sibling(name string) path.Expression { return path.MatchRelative().AtParent().AtName(name) }
 
 func exclusive(name string) validator.String { return stringvalidator.ConflictsWith(sibling(name)) }
@@ -161,5 +182,5 @@ var (
 	userData      = fileValidator{"user data", seed.CheckUserData}
 	vendorData    = fileValidator{"vendor data", seed.CheckVendorData}
 	metaData      = fileValidator{"meta data", seed.CheckMetaData}
-	networkConfig = fileValidator{"network configuration", seed.CheckNetworkConfig}
+	networkConfig = networkValidator{fileValidator{"network configuration", seed.CheckNetworkConfig}}
 )

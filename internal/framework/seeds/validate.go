@@ -2,8 +2,11 @@ package seeds
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
@@ -32,9 +35,38 @@ func (v fileValidator) ValidateString(_ context.Context, req validator.StringReq
 			fmt.Sprintf("It has %d bytes; the files of a seed may have %d together.", len(content), seed.MaxContent))
 		return
 	}
-	if err := v.check(content); err != nil {
-		resp.Diagnostics.AddAttributeError(req.Path, "cloud-init would not accept the "+v.what, fmt.Sprintf("%s: %v.", req.Path, err))
+	v.refuse(req.Path, v.check(content), &resp.Diagnostics)
+}
+
+func (v fileValidator) refuse(at path.Path, err error, diags *diag.Diagnostics) {
+	if err != nil {
+		diags.AddAttributeError(at, "cloud-init would not accept the "+v.what, fmt.Sprintf("%s: %v.", at, err))
 	}
+}
+
+// networkValidator accepts a network configuration, as a text or as an object.
+type networkValidator struct{ fileValidator }
+
+func (v networkValidator) ValidateDynamic(ctx context.Context, req validator.DynamicRequest, resp *validator.DynamicResponse) {
+	given, isText := req.ConfigValue.UnderlyingValue().(types.String)
+	if isText {
+		text := validator.StringResponse{}
+		v.ValidateString(ctx, validator.StringRequest{Path: req.Path, ConfigValue: given}, &text)
+		resp.Diagnostics.Append(text.Diagnostics...)
+		return
+	}
+	if raw, err := req.ConfigValue.ToTerraformValue(ctx); err != nil || raw.IsNull() || !raw.IsFullyKnown() {
+		return
+	}
+	written, err := networkText(req.ConfigValue)
+	if err == nil {
+		err = v.check(written)
+	}
+	var problem *seed.InputError
+	if errors.As(err, &problem) {
+		problem.Line = 0 // An object has no lines.
+	}
+	v.refuse(req.Path, err, &resp.Diagnostics)
 }
 
 // method accepts a way of having an address that fits the address beside it.

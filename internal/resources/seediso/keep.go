@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -100,8 +99,7 @@ func (k keeper) remove(ctx context.Context, held image) {
 	switch {
 	case err != nil:
 	case len(users) > 0:
-		k.diags.AddError("The seed "+held.VolID+" is in use", "These VMs hold it: "+list(users)+
-			". Take it out of their CD-ROM drives, or stop them where that waits for a restart, and apply again.")
+		seeds.AddInUse(k.diags, held.VolID, users)
 		return
 	default:
 		err = k.client.Storage.Delete(ctx, held.Node, held.VolID)
@@ -110,21 +108,5 @@ func (k keeper) remove(ctx context.Context, held image) {
 }
 
 func (k keeper) users(ctx context.Context, held image) ([]proxmox.VolumeUser, error) {
-	storage, _, err := proxmox.SplitVolID(held.VolID)
-	if err != nil {
-		return nil, err
-	}
-	shared, err := seeds.Shared(ctx, k.client, held.Node, storage)
-	if err != nil {
-		return nil, err
-	}
-	return k.client.Storage.VolumeUsers(ctx, held.Node, shared, held.VolID)
-}
-
-func list(users []proxmox.VolumeUser) string {
-	var names []string
-	for _, user := range users {
-		names = append(names, user.String())
-	}
-	return strings.Join(names, "; ")
+	return seeds.Users(ctx, k.client, held.Node, held.VolID)
 }
