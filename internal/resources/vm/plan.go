@@ -46,6 +46,10 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		return
 	}
 	d.make(ctx)
+	if d.state.Text("status") == statusGone {
+		d.planGone(ctx, resp)
+		return
+	}
 	resp.RequiresReplace = append(resp.RequiresReplace, d.replace...)
 	if len(d.replace) > 0 {
 		r.planDestroy(ctx, req, resp)
@@ -67,7 +71,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 func (r *Resource) planDestroy(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	state := settings.Load(ctx, req.State, &resp.Diagnostics)
 	rules := destroyRulesOf(ctx, state, req.Private, &resp.Diagnostics)
-	if resp.Diagnostics.HasError() || !state.Exists() {
+	if resp.Diagnostics.HasError() || !state.Exists() || state.Text("status") == statusGone {
 		return
 	}
 	var client *proxmox.Client

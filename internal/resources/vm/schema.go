@@ -101,7 +101,8 @@ func reportedAttributes() map[string]schema.Attribute {
 			Computed: true, MarkdownDescription: "Whether the guest was finished: cloned, configured, started and waited for. While it is `false`, the next apply finishes it.",
 		},
 		"status": schema.StringAttribute{
-			Computed: true, MarkdownDescription: "`running`, `stopped` or `paused` (which is found out where `power` is `paused`), as the node says; `installing` while `wait_for` waits for cloud-init.",
+			Computed: true, MarkdownDescription: "`running`, `stopped` or `paused` (which is found out where `power` is `paused`), as the node says; `installing` while `wait_for` waits for cloud-init; " +
+				"`gone` where somebody else destroyed the VM and its `seed` is still to be deleted.",
 		},
 		"marked": schema.BoolAttribute{
 			Computed: true, MarkdownDescription: "Whether the guest carries its marker. One that has lost it is kept and left alone, see `restore_marker`.",

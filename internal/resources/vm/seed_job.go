@@ -169,16 +169,20 @@ func (j *job) isOwnSeed(volid string) bool {
 }
 
 // dropSeeds deletes the images that are no longer in use, once the guest's
-// configuration was read after the change.
+// configuration was read after the change. One that another VM came to hold, as a
+// copy of the guest does, waits for the next time.
 func (j *job) dropSeeds(ctx context.Context) {
 	j.keepSeed()
 	j.seed.note.Outdated = slices.DeleteFunc(j.seed.note.Outdated, func(each seedImage) bool {
 		if j.latest == nil || j.latest.SlotOf(each.VolID) != "" {
 			return false
 		}
-		err := j.client.Storage.Delete(ctx, each.Node, each.VolID)
+		users, err := otherUsers(ctx, j.client, each)
+		if err == nil && len(users) == 0 {
+			err = j.client.Storage.Delete(ctx, each.Node, each.VolID)
+		}
 		framework.AddWarning(j.diags, "delete the outdated seed "+each.VolID, err)
-		return err == nil
+		return err == nil && len(users) == 0
 	})
 }
 

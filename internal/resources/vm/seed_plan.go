@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"terraform-provider-proxmox/internal/framework/seeds"
@@ -45,6 +46,14 @@ func (d *draft) planGivenSeed(ctx context.Context) {
 		slot = types.StringUnknown()
 	}
 	d.plan.Values["seed"] = seedValue(ctx, d.plan, seedModel{Model: planned, Slot: slot}, d.diags)
+}
+
+// planGone replaces a guest that is gone and left its seed: what is left goes with
+// the old one. The new one is planned, and checked, on its own.
+func (d *draft) planGone(ctx context.Context, resp *resource.ModifyPlanResponse) {
+	d.plan.SetUnknown("status")
+	resp.RequiresReplace = append(resp.RequiresReplace, settings.At("status"))
+	d.plan.Save(ctx, &resp.Plan, &resp.Diagnostics)
 }
 
 // seedContext is what the seed depends on beside its own attributes; nil while

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -101,25 +102,62 @@ func (f refresh) findSeed(ctx context.Context, state settings.Document, values m
 	}
 }
 
-// deleteSeeds deletes the images of a guest that is gone. What is gone already
-// is a success.
-func deleteSeeds(ctx context.Context, client *proxmox.Client, state settings.Document, note seedNote, diags *diag.Diagnostics) {
-	j := &job{client: client, state: state, diags: diags, seed: seedWork{note: note}}
+// seedsOf are the images of the guest of a state: the one in its drive, and those
+// that were replaced.
+func seedsOf(ctx context.Context, state settings.Document, note seedNote, diags *diag.Diagnostics) []seedImage {
+	j := &job{state: state, diags: diags, seed: seedWork{note: note}}
 	j.guest.Node = state.Text("node")
 	j.abandonSeed(ctx)
-	for _, each := range j.seed.note.Outdated {
-		framework.AddError(diags, "delete the seed "+each.VolID+" of "+describe(state), client.Storage.Delete(ctx, each.Node, each.VolID))
+	return j.seed.note.Outdated
+}
+
+// deleteSeeds deletes the images of a guest that is gone. What is gone already
+// is a success; one that another VM came to hold, as a copy of the guest does,
+// is refused with its name.
+func deleteSeeds(ctx context.Context, client *proxmox.Client, state settings.Document, note seedNote, diags *diag.Diagnostics) {
+	for _, each := range seedsOf(ctx, state, note, diags) {
+		users, err := otherUsers(ctx, client, each)
+		if err == nil && len(users) > 0 {
+			seeds.AddInUse(diags, each.VolID, users)
+			continue
+		}
+		if err == nil {
+			err = client.Storage.Delete(ctx, each.Node, each.VolID)
+		}
+		framework.AddError(diags, "delete the seed "+each.VolID+" of "+describe(state), err)
 	}
 }
 
-// warnOfSeed names the image that a guest leaves behind which is gone without
-// this provider: with the state nobody knows of it any more.
-func (f refresh) warnOfSeed(ctx context.Context, private framework.PrivateReader, diags *diag.Diagnostics) {
-	held, ok := seedOf(ctx, f.state.Values["seed"], diags)
-	if !ok || held.VolumeID.ValueString() == "" {
-		return
+// otherUsers are the VMs that hold an image of a guest that does not. The image
+// is meant for nobody else, so that VMs on a node that is away do not keep it.
+func otherUsers(ctx context.Context, client *proxmox.Client, held seedImage) ([]proxmox.VolumeUser, error) {
+	users, err := seeds.Users(ctx, client, held.Node, held.VolID)
+	if proxmox.IsUnasked(err) {
+		err = nil
 	}
-	note := loadSeedNote(ctx, private, diags)
+	return users, err
+}
+
+// leavesSeeds reports whether a guest that is gone without this provider left
+// images behind. They stay in the state, and with them the guest: the next apply
+// or destroy deletes them. One that went along with the guest, to whoever has it
+// now, is none.
+func (f refresh) leavesSeeds(ctx context.Context, private framework.PrivateReader, diags *diag.Diagnostics) bool {
+	left := slices.DeleteFunc(seedsOf(ctx, f.state, loadSeedNote(ctx, private, diags), diags), func(each seedImage) bool {
+		if f.look.Config != nil && f.look.Config.SlotOf(each.VolID) != "" {
+			return true
+		}
+		_, exists, err := f.client.Storage.Volume(ctx, each.Node, each.VolID)
+		return err == nil && !exists || proxmox.IsNoStorage(err)
+	})
+	if len(left) == 0 {
+		return false
+	}
+	var names []string
+	for _, each := range left {
+		names = append(names, each.VolID+" on "+each.Node)
+	}
 	diags.AddWarning(describe(f.state)+" leaves its seed behind",
-		fmt.Sprintf("%s on node %s is not deleted with a VM that somebody else destroyed. Delete it in Proxmox VE.", held.VolumeID.ValueString(), note.Node))
+		strings.Join(names, "; ")+".\n\nThe VM stays in the state with the status \"gone\" until its seed is deleted, which the next apply does that replaces or destroys it.")
+	return true
 }

@@ -22,6 +22,7 @@ const (
 	powerPaused  = string(proxmox.PowerPaused)
 
 	statusInstalling = "installing"
+	statusGone       = "gone"
 
 	waitNone      = "none"
 	waitAgent     = "agent"

@@ -211,8 +211,12 @@ func (f refresh) into(ctx context.Context, resp *resource.ReadResponse) {
 		diags.AddWarning(describe(f.state)+" cannot be reached", problem.Error()+"\n\nIts last known state is kept.")
 	case proxmox.Stranger, proxmox.Gone:
 		diags.AddWarning(describe(f.state)+" is gone", problem.Error())
-		f.warnOfSeed(ctx, resp.Private, diags)
-		resp.State.RemoveResource(ctx)
+		if !f.leavesSeeds(ctx, resp.Private, diags) {
+			resp.State.RemoveResource(ctx)
+			return
+		}
+		f.state.Values["status"] = types.StringValue(statusGone)
+		f.state.Save(ctx, &resp.State, diags)
 	default:
 		framework.AddError(diags, "read "+describe(f.state), problem)
 	}
