@@ -107,7 +107,7 @@ func TestAddError(t *testing.T) {
 			[]string{"8006", "fallback_endpoints"},
 		},
 		"a certificate": {
-			&proxmox.TLSError{Endpoint: "pve1:8006", Problem: "it is signed by an unknown CA", Remedy: "set ca_file"},
+			&proxmox.TLSError{Endpoint: "pve1:8006", Cause: "the node's certificate is not trusted", Problem: "it is signed by an unknown CA", Remedy: "set ca_file"},
 			[]string{"certificate is not trusted"},
 			[]string{"pve1:8006", "unknown CA", "Set ca_file."},
 		},

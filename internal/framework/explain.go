@@ -81,7 +81,7 @@ func connection(err error) (explanation, bool) {
 	switch {
 	case errors.As(err, &certificate):
 		return explanation{
-			cause:  "the node's certificate is not trusted",
+			cause:  certificate.Cause,
 			said:   fmt.Sprintf("%s: %s.", certificate.Endpoint, certificate.Problem),
 			remedy: sentence(certificate.Remedy),
 		}, true

@@ -42,11 +42,11 @@ func TestConnection(t *testing.T) {
 		},
 		"another fingerprint": {
 			protocol.Object{"token_id": id, "token_secret": key, "tls_fingerprint": strings.Repeat("AB:", 31) + "AB"},
-			[]string{"certificate is not trusted", lab.Fingerprint()},
+			[]string{"certificate is not the pinned one", lab.Fingerprint()},
 		},
 		"a CA that nobody told of": {
 			protocol.Object{"token_id": id, "token_secret": key},
-			[]string{"certificate is not trusted", "ca_file"},
+			[]string{"signed by an unknown authority", "ca_file"},
 		},
 		"a wrong secret": {
 			protocol.Object{"token_id": id, "token_secret": secret, "ca_pem": ca},

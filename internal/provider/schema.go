@@ -49,6 +49,7 @@ func (p *proxmoxProvider) Schema(_ context.Context, _ provider.SchemaRequest, re
 			"tls_fingerprint": schema.StringAttribute{
 				Optional: true,
 				MarkdownDescription: "The SHA-256 fingerprint of the node's own certificate, in hexadecimal with or without colons, as `pvenode cert info` shows it. " +
+					"Each node has a certificate of its own: with `fallback_endpoints` give those of all, separated by commas. " +
 					"Environment: `PROXMOX_TLS_FINGERPRINT`.",
 			},
 			"token_id": schema.StringAttribute{

@@ -114,9 +114,10 @@ func (e *ConnectionError) Unwrap() error { return e.Err }
 // who it is. It is never a reason to try another endpoint.
 type TLSError struct {
 	Endpoint string
-	// Problem says what is wrong with the certificate, Remedy what to do.
-	Problem, Remedy string
-	Err             error
+	// Cause is what is wrong with the certificate in a few words, Problem with all
+	// that is known; Remedy says what to do.
+	Cause, Problem, Remedy string
+	Err                    error
 }
 
 func (e *TLSError) Error() string {

@@ -38,7 +38,8 @@ type Options struct {
 
 	// CAPEM, CAFile, Fingerprint and Insecure decide whom to trust instead of
 	// the system's roots; at most one may be set. Fingerprint is the SHA-256 of
-	// the node's own certificate, in hex with or without colons.
+	// the node's own certificate, in hex with or without colons; those of several
+	// endpoints have commas between them.
 	CAPEM       []byte
 	CAFile      string
 	Fingerprint string

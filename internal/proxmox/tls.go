@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -38,7 +39,7 @@ func (o *Options) tlsConfig(p *problems) *tls.Config {
 	case len(o.CAPEM) > 0:
 		config.RootCAs = pool("CAPEM", o.CAPEM, p)
 	case o.Fingerprint != "":
-		want, err := parseFingerprint(o.Fingerprint)
+		want, err := parseFingerprints(o.Fingerprint)
 		if err != nil {
 			p.add("Fingerprint", err.Error())
 			break
@@ -68,9 +69,10 @@ func pool(field string, pem []byte, p *problems) *x509.CertPool {
 	return roots
 }
 
-// pin accepts one certificate, whoever signed it and whatever name it bears:
-// PVE's own certificates are signed by the cluster's private CA.
-func pin(config *tls.Config, want [sha256.Size]byte) {
+// pin accepts certain certificates, whoever signed them and whatever names they
+// bear: PVE's own certificates are signed by the cluster's private CA, and each
+// node has another one.
+func pin(config *tls.Config, want [][sha256.Size]byte) {
 	config.InsecureSkipVerify = true
 	// Unlike VerifyPeerCertificate it is called for resumed sessions too.
 	config.VerifyConnection = func(state tls.ConnectionState) error {
@@ -78,24 +80,41 @@ func pin(config *tls.Config, want [sha256.Size]byte) {
 			return errors.New("the server sent no certificate")
 		}
 		got := sha256.Sum256(state.PeerCertificates[0].Raw)
-		if got != want {
-			return &fingerprintError{got: got}
+		if !slices.Contains(want, got) {
+			return &fingerprintError{got: got, several: len(want) > 1}
 		}
 		return nil
 	}
 }
 
-type fingerprintError struct{ got [sha256.Size]byte }
+type fingerprintError struct {
+	got [sha256.Size]byte
+	// several is set where more than one certificate was pinned.
+	several bool
+}
 
 func (e *fingerprintError) Error() string {
 	return "the certificate's SHA-256 fingerprint is " + formatFingerprint(e.got)
+}
+
+// parseFingerprints reads fingerprints with commas between them.
+func parseFingerprints(s string) ([][sha256.Size]byte, error) {
+	var sums [][sha256.Size]byte
+	for each := range strings.SplitSeq(s, ",") {
+		sum, err := parseFingerprint(each)
+		if err != nil {
+			return nil, err
+		}
+		sums = append(sums, sum)
+	}
+	return sums, nil
 }
 
 func parseFingerprint(s string) ([sha256.Size]byte, error) {
 	var sum [sha256.Size]byte
 	raw, err := hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(s), ":", ""))
 	if err != nil || len(raw) != sha256.Size {
-		return sum, errors.New("must be a SHA-256 fingerprint: 32 bytes in hex, with or without colons")
+		return sum, errors.New("must be a SHA-256 fingerprint: 32 bytes in hex, with or without colons; several have commas between them")
 	}
 	return [sha256.Size]byte(raw), nil
 }
@@ -111,8 +130,8 @@ func formatFingerprint(sum [sha256.Size]byte) string {
 
 // asTLSError explains a failed handshake; other errors give nil.
 func asTLSError(endpoint string, err error) *TLSError {
-	explain := func(problem, remedy string) *TLSError {
-		return &TLSError{Endpoint: endpoint, Problem: problem, Remedy: remedy, Err: err}
+	explain := func(cause, problem, remedy string) *TLSError {
+		return &TLSError{Endpoint: endpoint, Cause: cause, Problem: problem, Remedy: remedy, Err: err}
 	}
 	var (
 		pinned  *fingerprintError
@@ -124,19 +143,24 @@ func asTLSError(endpoint string, err error) *TLSError {
 	)
 	switch {
 	case errors.As(err, &pinned):
-		return explain(pinned.Error()+", not the one that was pinned",
-			"if the node's certificate was renewed, set tls_fingerprint anew; if not, somebody else answers in its place")
+		which := "not the one that was pinned"
+		if pinned.several {
+			which = "none of those that were pinned"
+		}
+		return explain("the node's certificate is not the pinned one", pinned.Error()+", "+which,
+			"if the node's certificate was renewed, set tls_fingerprint anew; each node has a certificate of its own, so name those of all endpoints, "+
+				"with commas between them; if it was not renewed, somebody else answers in its place")
 	case errors.As(err, &unknown):
-		return explain("its certificate"+fingerprintOf(err)+" was signed by an unknown authority", trustRemedy)
+		return explain("the node's certificate was signed by an unknown authority", "its certificate"+fingerprintOf(err)+" was signed by an unknown authority", trustRemedy)
 	case errors.As(err, &name):
-		return explain(name.Error(), "use a name that the certificate holds as endpoint, or pin it with tls_fingerprint")
+		return explain("the node's certificate is for another name", name.Error(), "use a name that the certificate holds as endpoint, or pin it with tls_fingerprint")
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return explain("its certificate is expired or not yet valid"+dates(invalid.Cert),
+		return explain("the node's certificate is expired or not yet valid", "its certificate is expired or not yet valid"+dates(invalid.Cert),
 			"renew it (pvecm updatecerts --force) or set this machine's clock")
 	case errors.As(err, &record):
-		return explain("it does not speak TLS", "check the endpoint's port; PVE's API listens on "+DefaultPort)
+		return explain("the endpoint does not speak TLS", "it does not speak TLS", "check the endpoint's port; PVE's API listens on "+DefaultPort)
 	case errors.As(err, &verify):
-		return explain(verify.Err.Error(), trustRemedy)
+		return explain("the node's certificate is not trusted", verify.Err.Error(), trustRemedy)
 	default:
 		return nil
 	}

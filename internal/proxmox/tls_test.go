@@ -123,6 +123,36 @@ func TestTrust(t *testing.T) {
 	}
 }
 
+// TestPinnedEndpoints: each node has a certificate of its own, so that one is
+// pinned for each endpoint.
+func TestPinnedEndpoints(t *testing.T) {
+	t.Parallel()
+	here, there := certificate(t, "127.0.0.1", time.Now().Add(time.Hour)), certificate(t, "127.0.0.1", time.Now().Add(time.Hour))
+	sum := func(c tls.Certificate) string { return formatFingerprint(sha256.Sum256(c.Certificate[0])) }
+	first, _ := withCertificate(t, here)
+	second, _ := withCertificate(t, there)
+	open := func(pins string) *Client {
+		return second.client(t, func(o *Options) {
+			o.Endpoint, o.FallbackEndpoints = first.URL, []string{second.URL}
+			o.CAPEM, o.Fingerprint = nil, pins
+		})
+	}
+	both, one := open(sum(here)+", "+sum(there)), open(sum(here))
+	for _, c := range []*Client{both, one} {
+		if _, err := c.Cluster.Version(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	first.Close()
+	if err := both.Pools.Create(t.Context(), "x", ""); err != nil {
+		t.Errorf("the other endpoint: %v", err)
+	}
+	var refused *TLSError
+	if err := one.Pools.Create(t.Context(), "x", ""); !errors.As(err, &refused) || !strings.Contains(refused.Remedy, "those of all endpoints") {
+		t.Errorf("one pin for two endpoints: %v", err)
+	}
+}
+
 type trustTest = struct {
 	certificate tls.Certificate
 	trust       func(*Options)
