@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -283,6 +285,104 @@ func TestUnfenceAwaitsNode(t *testing.T) {
 	})
 }
 
+// proves holds the state of a fence, and the calls that it takes to prove it.
+func (b *fenceBench) proves(t *testing.T, f Fence, state FenceState, calls map[string]int) {
+	t.Helper()
+
+	before := b.Counters().Snapshot()
+	proof, err := b.client.ProveFence(t.Context(), f)
+	noError(t, err)
+	if proof.State != state {
+		t.Errorf("it is %s, want %s: %q", proof.State, state, proof.Reasons)
+	}
+	if made := b.Counters().Snapshot().Sub(before).Requests; !maps.Equal(made, calls) {
+		t.Errorf("proving %s makes %v, want %v", f.Action, made, calls)
+	}
+}
+
+// TestFenceCalls holds what proving the fence of a VM takes: a list of all VMs
+// would tell no more than its own status.
+func TestFenceCalls(t *testing.T) {
+	t.Parallel()
+
+	bothVersions(t, func(t *testing.T, version string) {
+		const config, status = "GET /nodes/{node}/qemu/{vmid}/pending", "GET /nodes/{node}/qemu/{vmid}/status/current"
+		b := newFenceBench(t, version)
+		noError(t, b.admin.CreateVM(t.Context(), "pve2", 101, byhand.Params{"net0": linkDown}))
+		f := Fence{Action: FenceLinkDown, Node: "pve2", VMID: 101, Foreign: true, NICs: []string{"net0"}}
+		b.proves(t, f, Fenced, map[string]int{config: 1})
+		f.Action = FenceStop
+		b.proves(t, f, Fenced, map[string]int{config: 1, status: 1})
+		b.managed(t, "vm:101", "stopped", "stopped")
+		b.proves(t, f, Fenced, map[string]int{config: 1, status: 1, "GET /cluster/ha/status/current": 1})
+	})
+}
+
+// TestUnfenceAsksHAAgain has a stop that HA was asked for before undo the start:
+// its manager hung, and takes the one for newer than the other.
+func TestUnfenceAsksHAAgain(t *testing.T) {
+	t.Parallel()
+
+	bothVersions(t, func(t *testing.T, version string) {
+		b := newFenceBench(t, version, func(o *Options) { o.clock = swift{time.Now()} })
+		b.vm(t, "pve2", 101, nil)
+		b.managed(t, "vm:101", "started", "started")
+		b.Faults().HangHA(true)
+		f := Fence{Action: FenceStop, Node: "pve2", VMID: 101, Foreign: true}
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		_, before, err := b.client.Fence(ctx, f)
+		var begun *FenceBegunError
+		if !errors.As(err, &begun) || len(begun.Taken) > 0 || IsFenceRefused(err) || len(before.WantedByHA()) != 1 {
+			t.Fatalf("it was begun: %v, before: %v", err, before)
+		}
+		b.Faults().HangHA(false)
+		b.unfence(t, f, before)
+		b.settled(t, "vm:101", "started")
+		if !b.status(t, "pve2", 101).Running() {
+			t.Error("it does not run")
+		}
+	})
+}
+
+// swift is a clock that runs a hundred times as fast.
+type swift struct{ start time.Time }
+
+func (s swift) Now() time.Time { return s.start.Add(100 * time.Since(s.start)) }
+
+func (s swift) Sleep(ctx context.Context, d time.Duration) error {
+	return systemClock{}.Sleep(ctx, d/100)
+}
+
+// both makes running guests on pve2, VMs with even ids and containers; the last one
+// starts with its node.
+func (b *fenceBench) both(t *testing.T, first, count int) {
+	t.Helper()
+
+	var all sync.WaitGroup
+	for vmid := first; vmid < first+count; vmid++ {
+		all.Go(func() {
+			kind, params := "qemu", byhand.Params{"vmid": vmid}
+			if vmid%2 != 0 {
+				kind = "lxc"
+				params["ostemplate"], params["rootfs"] = "local:vztmpl/debian-13-standard_13.1-1_amd64.tar.zst", "local-lvm:1"
+			}
+			if vmid == first+count-1 {
+				params["onboot"] = 1
+			}
+			path := "/nodes/pve2/" + kind
+			err := b.admin.Task(t.Context(), http.MethodPost, path, params)
+			if err == nil {
+				err = b.admin.Task(t.Context(), http.MethodPost, fmt.Sprintf("%s/%d/status/start", path, vmid), nil)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+}
+
 // TestFenceNode stops sixty guests of both kinds: one ignores shutdowns, one HA
 // wants started, one starts with its node.
 func TestFenceNode(t *testing.T) {
@@ -291,19 +391,7 @@ func TestFenceNode(t *testing.T) {
 	bothVersions(t, func(t *testing.T, version string) {
 		b := newFenceBench(t, version)
 		const guests = 60
-		for i := range guests {
-			vmid, params := 300+i, byhand.Params{}
-			if vmid == 359 {
-				params["onboot"] = 1
-			}
-			if i%2 == 0 {
-				b.vm(t, "pve2", vmid, params)
-				continue
-			}
-			params["vmid"], params["ostemplate"], params["rootfs"] = vmid, "local:vztmpl/debian-13-standard_13.1-1_amd64.tar.zst", "local-lvm:1"
-			noError(t, b.admin.Task(t.Context(), http.MethodPost, "/nodes/pve2/lxc", params))
-			noError(t, b.admin.Task(t.Context(), http.MethodPost, fmt.Sprintf("/nodes/pve2/lxc/%d/status/start", vmid), nil))
-		}
+		b.both(t, 300, guests)
 		b.Faults().IgnoreShutdown(300, true)
 		b.managed(t, "ct:301", "started", "started")
 		f := Fence{Action: FenceShutdown, Node: "pve2", Foreign: true, GuestTimeout: 30 * time.Second}
@@ -317,11 +405,29 @@ func TestFenceNode(t *testing.T) {
 		if len(before.Guests) != guests || len(told) < guests {
 			t.Errorf("%d guests to bring back, %d lines of progress", len(before.Guests), len(told))
 		}
+		if !strings.Contains(told[0], "HA wants container 301 started") {
+			t.Errorf("what HA wants is not told first: %q", told[0])
+		}
+		if wanted := before.WantedByHA(); len(wanted) != 1 || wanted[0].VMID != 301 {
+			t.Errorf("wanted by HA: %v", wanted)
+		}
+		// What the token may do was asked with the fence. PVE tells in each guest's own
+		// configuration alone what starts on boot.
+		b.proves(t, f, FenceTransient, map[string]int{
+			"GET /cluster/status": 1, "GET /cluster/ha/status/current": 1,
+			"GET /nodes/{node}/qemu": 1, "GET /nodes/{node}/lxc": 1,
+			"GET /nodes/{node}/qemu/{vmid}/pending": guests / 2, "GET /nodes/{node}/lxc/{vmid}/pending": guests / 2,
+		})
 		list, err := b.client.nodeGuests(t.Context(), "pve2")
 		noError(t, err)
 		if up := running(list); len(up) > 0 || len(list) != guests {
 			t.Errorf("of %d run: %v", len(list), up)
 		}
+		// A lapse needs no more than the lists.
+		noError(t, b.admin.Task(t.Context(), http.MethodPost, vmPath("pve2", 302, "status", "start"), nil))
+		b.proves(t, f, FenceLapsed, map[string]int{
+			"GET /cluster/status": 1, "GET /cluster/ha/status/current": 1, "GET /nodes/{node}/qemu": 1, "GET /nodes/{node}/lxc": 1,
+		})
 		b.call(t, http.MethodPut, "/cluster/ha/resources/ct:301", byhand.Params{"state": "started"})
 		b.settled(t, "ct:301", "started")
 		proof, _, err = b.client.Fence(t.Context(), f)

@@ -122,6 +122,15 @@ func beforeNode(guests []nodeGuest, ha HAStatus) FenceBefore {
 	return before
 }
 
+const unseen = "the token may not see every guest of node %s, so that nobody could tell whether one still runs: it takes VM.Audit on /vms"
+
+// seesGuests reports whether no list of guests leaves one out.
+func (p Permissions) seesGuests() bool {
+	// Its privilege has the same name in PVE 8.
+	proof, _ := p.CheckNeeds([]Need{needSight}, nil, Version{})
+	return proof == Proven
+}
+
 // checkSight refuses a token that may not see all guests of the node, or may not
 // stop those that run: PVE leaves out of its lists what a token may not read, so
 // that nothing could be proven.
@@ -134,9 +143,8 @@ func (c *Client) checkSight(ctx context.Context, f Fence, running []nodeGuest) e
 	if err != nil {
 		return err
 	}
-	if proof, _ := held.CheckNeeds([]Need{needSight}, nil, version); proof != Proven {
-		return refuse(CheckVisible, "the token may not see every guest of node %s, so that nobody could tell whether one still runs: "+
-			"it takes VM.Audit on /vms", f.Node)
+	if !held.seesGuests() {
+		return refuse(CheckVisible, unseen, f.Node)
 	}
 	needs, scope := []Need{needPower}, Scope{"node": {f.Node}}
 	if f.Action == FenceShutdown {
@@ -347,6 +355,10 @@ func (n *nodeFence) shutDown(ctx context.Context) error {
 func (c *Client) proveNode(ctx context.Context, f Fence) (FenceProof, error) {
 	proof := c.newProof()
 	status, err := c.Cluster.Status(ctx)
+	if IsPermission(err) {
+		proof.check(CheckNode, false, FenceUnknown, "whether node %s is online cannot be told: %v", f.Node, err)
+		return *proof, nil
+	}
 	if err != nil {
 		return *proof, err
 	}
@@ -363,6 +375,11 @@ func (c *Client) proveNode(ctx context.Context, f Fence) (FenceProof, error) {
 	if err != nil {
 		return *proof, err
 	}
+	held, err := c.View.Permissions(ctx)
+	if err != nil {
+		return *proof, err
+	}
+	proof.check(CheckVisible, held.seesGuests(), FenceUnknown, unseen, f.Node)
 	up := running(guests)
 	proof.check(CheckStopped, len(up) == 0, FenceLapsed, "these run on node %s: %s", f.Node, names(up))
 	proof.check(CheckNode, f.Action != FenceShutdown, FenceTransient, "node %s is online", f.Node)
@@ -370,8 +387,8 @@ func (c *Client) proveNode(ctx context.Context, f Fence) (FenceProof, error) {
 }
 
 // proveLasting judges whether the guests of a node stay stopped. PVE tells what
-// starts with its node in each guest's configuration alone, one call a guest: of
-// a fence that has lapsed already that is not asked.
+// starts with its node in each guest's configuration alone, one call a guest:
+// that is not asked of a fence that does not hold anyway.
 func (c *Client) proveLasting(ctx context.Context, node string, guests []nodeGuest, proof *FenceProof) error {
 	ha, err := c.HA.Status(ctx)
 	if err != nil {
@@ -384,7 +401,7 @@ func (c *Client) proveLasting(ctx context.Context, node string, guests []nodeGue
 			proof.judgeHA(g.kind, g.VMID, service)
 		}
 	}
-	if proof.State == FenceLapsed {
+	if severity[proof.State] > severity[FenceTransient] {
 		return nil
 	}
 	onBoot, err := c.onBoot(ctx, node, guests)

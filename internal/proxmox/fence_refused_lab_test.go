@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"terraform-provider-proxmox/internal/acctest/byhand"
+	"terraform-provider-proxmox/internal/pvelab"
 )
 
 // TestFenceRefused holds that everything that is refused is so before anything is
@@ -18,6 +19,7 @@ func TestFenceRefused(t *testing.T) {
 
 	stop := Fence{Action: FenceStop, Node: "pve2", VMID: 101, Foreign: true}
 	node := Fence{Action: FenceStopGuests, Node: "pve2", Foreign: true}
+	links := Fence{Action: FenceLinkDown, Node: "pve2", VMID: 101, Foreign: true, NICs: []string{"net0"}}
 	with := func(f Fence, change func(*Fence)) Fence { change(&f); return f }
 	type refusal struct {
 		name    string
@@ -48,6 +50,42 @@ func TestFenceRefused(t *testing.T) {
 		{name: "no quorum", fence: with(stop, func(f *Fence) { f.Precondition.Quorum = true }), setup: func(t *testing.T, b *fenceBench) {
 			noError(t, errors.Join(b.Faults().NodeOffline("pve1"), b.Faults().NodeOffline("pve3")))
 		}, check: CheckQuorum, says: "not quorate"},
+		{name: "a replica that failed since", fence: with(stop, func(f *Fence) { f.Precondition.Job = "101-0" }), setup: replicaFailed, check: CheckReplication, says: "failed"},
+		{name: "a replica that is disabled", fence: with(stop, func(f *Fence) { f.Precondition.Job = "101-0" }), setup: func(t *testing.T, b *fenceBench) {
+			replicaByHand(time.Minute)(t, b)
+			b.call(t, http.MethodPut, "/cluster/replication/101-0", byhand.Params{"disable": 1})
+		}, check: CheckReplication, says: "is disabled"},
+		{name: "a replica of a node that is offline", fence: with(stop, func(f *Fence) { f.Precondition.Job = "102-0" }), setup: func(t *testing.T, b *fenceBench) {
+			noError(t, b.admin.CreateVM(t.Context(), "pve3", 102, byhand.Params{"scsi0": "local-zfs:1"}))
+			b.call(t, http.MethodPost, "/cluster/replication", byhand.Params{"id": "102-0", "type": "local", "target": "pve1"})
+			noError(t, b.Faults().NodeOffline("pve3"))
+		}, check: CheckReplication, says: "cannot be told"},
+		{name: "quorum that nobody tells", fence: with(stop, func(f *Fence) { f.Precondition.Quorum = true }), setup: denied("/cluster/status"), check: CheckQuorum, says: "cannot be told"},
+		{name: "a template", fence: stop, setup: func(t *testing.T, b *fenceBench) {
+			noError(t, b.admin.Task(t.Context(), http.MethodPost, vmPath("pve2", 101, "status", "stop"), nil))
+			noError(t, b.admin.Task(t.Context(), http.MethodPost, vmPath("pve2", 101, "template"), nil))
+		}, check: CheckKind, says: "is a template"},
+		{name: "a container", fence: stop, setup: func(t *testing.T, b *fenceBench) {
+			gone(t, b)
+			containerByHand(101)(t, b)
+		}, says: "container's now"},
+		{name: "a VM of ours with another uid", fence: with(stop, func(f *Fence) { f.VMID, f.UID, f.Foreign = 20001, uidB, false }), setup: func(t *testing.T, b *fenceBench) {
+			b.vm(t, "pve2", 20001, byhand.Params{"description": ours(20001)})
+		}, says: "another guest's marker"},
+		{name: "a VM in the range without a marker", fence: with(stop, func(f *Fence) { f.VMID, f.Foreign = 20001, false }), setup: func(t *testing.T, b *fenceBench) {
+			b.vm(t, "pve2", 20001, nil)
+		}, says: "marker"},
+		{name: "a VM on a node that does not exist", fence: with(stop, func(f *Fence) { f.Node = "pve9" }), check: CheckNode, says: "is on node pve2, not on pve9"},
+		{name: "a VM on a node that is offline", fence: stop, setup: offline, says: "cannot be reached"},
+		{name: "HA that nobody tells, durable", fence: with(stop, func(f *Fence) { f.RequireDurable = true }), setup: func(t *testing.T, b *fenceBench) {
+			b.managed(t, "vm:101", "started", "started")
+			denied("/cluster/ha/status/current")(t, b)
+		}, check: CheckHA, says: "cannot be read"},
+		{name: "links of a locked VM", fence: links, setup: lockByHand("backup"), check: CheckLock, says: "locked (backup)"},
+		{name: "a link whose device waits for a change", fence: links, setup: func(t *testing.T, b *fenceBench) {
+			noError(t, b.admin.Configure(t.Context(), 101, byhand.Params{"hotplug": "disk"}))
+			noError(t, b.admin.Configure(t.Context(), 101, byhand.Params{"net0": "e1000,bridge=vmbr0"}))
+		}, check: CheckLinks, says: "waits for the next start"},
 		{name: "no such link", fence: Fence{Action: FenceLinkDown, Node: "pve2", VMID: 101, Foreign: true, NICs: []string{"net7"}}, check: CheckLinks, says: "no network device net7"},
 
 		{name: "a node without consent", fence: with(node, func(f *Fence) { f.Foreign = false }), check: CheckScope, says: "foreign = true"},
@@ -56,6 +94,13 @@ func TestFenceRefused(t *testing.T) {
 		{name: "a node that is offline", fence: node, setup: func(t *testing.T, b *fenceBench) {
 			noError(t, b.Faults().NodeOffline("pve2"))
 		}, check: CheckNode, says: "offline"},
+		{name: "a node that does not exist", fence: with(node, func(f *Fence) { f.Node = "pve9" }), check: CheckNode, says: "has no node pve9", options: func(o *Options) {
+			o.FenceScope.Nodes = []string{"pve9"}
+		}},
+		{name: "when nobody tells which node answers", fence: node, setup: denied("/cluster/status"), check: CheckEndpoint, says: "which node answers cannot be told"},
+		{name: "a node that does not list its containers", fence: node, setup: denied("/nodes/pve2/lxc"), check: CheckVisible, says: "cannot be listed"},
+		{name: "a node, when nobody tells what HA wants", fence: node, setup: denied("/cluster/ha/status/current"), check: CheckHA, says: "what HA wants cannot be read"},
+		{name: "a node, without a replica", fence: with(node, func(f *Fence) { f.Precondition.Job = "101-0" }), check: CheckReplication, says: "no replication job 101-0"},
 		{name: "a locked guest on the node", fence: node, setup: lockByHand("backup"), check: CheckLock, says: "locked (backup)"},
 		{name: "a node, not durable", fence: with(node, func(f *Fence) { f.RequireDurable = true }), setup: func(t *testing.T, b *fenceBench) {
 			noError(t, b.admin.Configure(t.Context(), 101, byhand.Params{"onboot": 1}))
@@ -74,7 +119,7 @@ func TestFenceRefused(t *testing.T) {
 				if tc.name == "no quorum" {
 					b = b.through(t, "pve2")
 				}
-				b.vm(t, "pve2", 101, byhand.Params{"scsi0": "local-zfs:1"})
+				b.vm(t, "pve2", 101, byhand.Params{"scsi0": "local-zfs:1", "net0": linkUp})
 				if tc.setup != nil {
 					tc.setup(t, b)
 				}
@@ -129,6 +174,31 @@ func haError(t *testing.T, b *fenceBench) {
 	b.managed(t, "vm:101", "started", "error")
 }
 
+// denied has a list refused, as for a token that lacks a right.
+func denied(path string) func(*testing.T, *fenceBench) {
+	return func(t *testing.T, b *fenceBench) {
+		_, err := b.Faults().Add(pvelab.Fault{
+			Method: http.MethodGet, Path: path, Status: http.StatusForbidden, Text: "Permission check failed (/, Sys.Audit)", Times: -1,
+		})
+		noError(t, err)
+	}
+}
+
+// replicaFailed makes a job that succeeded a moment ago, and has failed since.
+func replicaFailed(t *testing.T, b *fenceBench) {
+	replicaByHand(time.Second)(t, b)
+	noError(t, b.admin.Call(t.Context(), http.MethodPost, "/nodes/pve2/replication/101-0/schedule_now", nil, nil))
+	for range 500 {
+		job, _, err := b.client.Replication.Job(t.Context(), "101-0")
+		noError(t, err)
+		if job.FailCount > 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("the job does not fail")
+}
+
 // replicaByHand makes a job whose last success is so old, 0 for none at all.
 func replicaByHand(age time.Duration) func(*testing.T, *fenceBench) {
 	return func(t *testing.T, b *fenceBench) {
@@ -160,7 +230,7 @@ func TestFenceWithFewRights(t *testing.T) {
 
 	node := Fence{Action: FenceStopGuests, Node: "pve2", Foreign: true}
 	durable := Fence{Action: FenceStop, Node: "pve2", VMID: 101, Foreign: true, RequireDurable: true}
-	for _, tc := range []struct {
+	cases := []struct {
 		name   string
 		rights map[string]string
 		fence  Fence
@@ -178,23 +248,26 @@ func TestFenceWithFewRights(t *testing.T) {
 			Fence{Action: FenceShutdown, Node: "pve2", Foreign: true},
 			CheckVisible, "Sys.PowerMgmt on /nodes/pve2",
 		},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			b := newFenceBench(t, "9.2")
-			b.vm(t, "pve2", 101, nil)
-			b.managed(t, "vm:101", "started", "started")
-			few := b.as(t, tc.rights)
-			_, _, err := few.client.Fence(t.Context(), tc.fence)
-			var refused *FenceRefusal
-			if !IsFenceRefused(err) || tc.check != "" && (!errors.As(err, &refused) || refused.Check != tc.check) || !strings.Contains(err.Error(), tc.says) {
-				t.Errorf("it is not refused by %q: %v", tc.check, err)
-			}
-			if !b.status(t, "pve2", 101).Running() {
-				t.Error("it was stopped")
-			}
-		})
 	}
+	bothVersions(t, func(t *testing.T, version string) {
+		for _, tc := range cases {
+			t.Run(tc.name, func(t *testing.T) {
+				t.Parallel()
+				b := newFenceBench(t, version)
+				b.vm(t, "pve2", 101, nil)
+				b.managed(t, "vm:101", "started", "started")
+				few := b.as(t, tc.rights)
+				_, _, err := few.client.Fence(t.Context(), tc.fence)
+				var refused *FenceRefusal
+				if !IsFenceRefused(err) || tc.check != "" && (!errors.As(err, &refused) || refused.Check != tc.check) || !strings.Contains(err.Error(), tc.says) {
+					t.Errorf("it is not refused by %q: %v", tc.check, err)
+				}
+				if !b.status(t, "pve2", 101).Running() {
+					t.Error("it was stopped")
+				}
+			})
+		}
+	})
 }
 
 // TestFenceUnderHAUnseen stops a VM of which HA's wishes cannot be read: it is
