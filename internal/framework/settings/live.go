@@ -11,7 +11,7 @@ import (
 
 // Waits reports whether the change of a setting may wait.
 func (s *Setting) Waits(planned, held attr.Value) bool {
-	if s.Source == Local || s.Source == Reported || s.Source == Secret || s.Live == AtOnce {
+	if s.Source == Local || s.Source == Reported || s.Source == Secret || s.Live == AtOnce || s.Live == Unnoticed {
 		return false
 	}
 	return planned != nil && (held == nil || !planned.Equal(held))

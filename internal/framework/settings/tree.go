@@ -57,6 +57,9 @@ const (
 	AtRestart Live = iota
 	// AtOnce is at once, whatever the hotplug setting.
 	AtOnce
+	// Unnoticed is when the VM starts anew, while PVE takes it as done at once:
+	// nothing waits there that could be told.
+	Unnoticed
 	// MostlyAtOnce is at once, unless a device comes or goes.
 	MostlyAtOnce
 	// HotplugDisk and the others are at once where the VM's hotplug setting names the

@@ -30,13 +30,34 @@ func (c *checker) checkRoot() {
 	if c.client.IsRoot() {
 		return
 	}
-	c.draft.eachChange(func(s *settings.Setting, at path.Path, planned, _ attr.Value) {
-		if s.Root == nil || !s.Root(s.Form.Print(planned)) {
+	refuse := func(verb string, s *settings.Setting, at path.Path, value attr.Value) {
+		if s.Root == nil || !settings.IsKnown(value) || !s.Root(s.Form.Print(value)) {
 			return
 		}
-		c.draft.diags.AddAttributeError(at, fmt.Sprintf("Only root@pam can set %s", at),
+		c.draft.diags.AddAttributeError(at, fmt.Sprintf("Only root@pam can %s %s", verb, at),
 			"PVE takes this from root@pam alone, signed in with its password: it refuses it even to a token of root. "+
 				"Sign in so, or set it on the node, where it stays as it is while it is not configured here.")
+	}
+	c.draft.eachChange(func(s *settings.Setting, at path.Path, planned, _ attr.Value) { refuse("set", s, at, planned) })
+	c.draft.eachRemoval(func(s *settings.Setting, at path.Path, _, held attr.Value) { refuse("remove", s, at, held) })
+}
+
+// eachRemoval visits the settings in state that the update takes away: they, or
+// the slot that they are in, were applied and are no longer configured.
+func (d *draft) eachRemoval(visit settings.Visitor) {
+	configured := settings.Applied{}
+	table.Walk(path.Empty(), d.config.Object(), func(at path.Path) { configured[at.String()] = true })
+	removed := func(at path.Path) bool {
+		whole, _ := at.Steps()[0].(path.PathStepAttributeName)
+		return d.applied.Has(at) && !configured.Has(at) && !isUnknown(d.config.Values[string(whole)])
+	}
+	table.EachIn(path.Empty(), d.state.Object(), d.plan.Object(), d.state.Object(), func(s *settings.Setting, at path.Path, planned, held attr.Value) {
+		holder := at.ParentPath()
+		step, _ := holder.Steps().LastStep()
+		_, inSlot := step.(path.PathStepElementKeyString)
+		if removed(at) || inSlot && removed(holder) {
+			visit(s, at, planned, held)
+		}
 	})
 }
 

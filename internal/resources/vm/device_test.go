@@ -135,10 +135,11 @@ var hardware = block{
 		"model": "e1000", "mac_address": "BC:24:11:00:00:99", "bridge": "vmbr1", "vlan": 7, "trunks": []any{"10", "20-29"}, "firewall": true,
 		"rate_mbps": 12.5, "mtu": 1400, "queues": 2, "link_down": true,
 	}},
+	"cloud_init": block{"user": "ops", "type": "configdrive2", "custom": block{"user": "local:snippets/user.yaml", "vendor": "local:snippets/vendor.yaml"}},
 	"disks": block{"scsi1": block{
 		"size_gib": 1.5, "storage": "shared-nfs", "format": "qcow2", "cache": "writeback", "aio": "threads", "discard": true, "detect_zeroes": false,
 		"ssd": true, "iothread": true, "queues": 4, "read_only": true, "backup": false, "replicate": false, "serial": "WD-1", "wwn": "0x5000c50015ea71aa",
-		"vendor": "ACME", "product": "fast", "read_error": "stop", "write_error": "enospc", "on_removal": "destroy",
+		"vendor": "ACME", "product": "fast", "scsi_block": true, "snapshot": true, "read_error": "stop", "write_error": "enospc", "on_removal": "destroy",
 		"limits": block{"mbps_read": 10.5, "mbps_read_max": 20, "mbps_read_max_seconds": 5, "iops": 100, "iops_max": 200, "iops_max_seconds": 3},
 	}},
 }
@@ -155,10 +156,11 @@ var hardwareKeys = map[string]string{
 	"vga": "virtio,memory=32,clipboard=vnc", "audio0": "device=intel-hda,driver=none", "rng0": "/dev/urandom,max_bytes=2048,period=500",
 	"watchdog": "ib700,action=poweroff", "serial1": "socket", "usb0": "spice,usb3=1", "usb1": "mapping=dongle",
 	"hostpci0":  "mapping=gpu,pcie=1,rombar=0,x-vga=1,vendor-id=0x10de",
-	"virtiofs0": "share,cache=always,direct-io=1,expose-acl=1",
-	"net0":      "e1000=BC:24:11:00:00:99,bridge=vmbr1,firewall=1,link_down=1,mtu=1400,queues=2,rate=12.5,tag=7,trunks=10;20-29",
+	"virtiofs0": "share,cache=always,direct-io=1,expose-acl=1", "ciuser": "ops", "citype": "configdrive2",
+	"cicustom": "user=local:snippets/user.yaml,vendor=local:snippets/vendor.yaml",
+	"net0":     "e1000=BC:24:11:00:00:99,bridge=vmbr1,firewall=1,link_down=1,mtu=1400,queues=2,rate=12.5,tag=7,trunks=10;20-29",
 	"scsi1": "shared-nfs:20000/vm-20000-disk-1.qcow2,aio=threads,backup=0,bps_rd_max_length=5,cache=writeback,detect_zeroes=0,discard=on,iops=100,iops_max=200," +
-		"iops_max_length=3,iothread=1,mbps_rd=10.5,mbps_rd_max=20,product=fast,queues=4,replicate=0,rerror=stop,ro=1,serial=WD-1,size=1536M,ssd=1," +
+		"iops_max_length=3,iothread=1,mbps_rd=10.5,mbps_rd_max=20,product=fast,queues=4,replicate=0,rerror=stop,ro=1,scsiblock=1,serial=WD-1,size=1536M,snapshot=1,ssd=1," +
 		"vendor=ACME,werror=enospc,wwn=0x5000c50015ea71aa",
 }
 
@@ -179,7 +181,7 @@ func TestHardware(t *testing.T) {
 				"ostype": "", "bios": "", "scsihw": "", "boot": "", "hotplug": "", "tablet": "", "cpulimit": "", "cpuunits": "", "numa": "", "numa0": "",
 				"cores": "", "cpu": "kvm64", "memory": "", "balloon": "", "agent": "enabled=0", "startup": "", "machine": "", "efidisk0": "", "tpmstate0": "",
 				"vga": "", "audio0": "", "rng0": "", "watchdog": "", "serial1": "", "serial0": "socket", "usb0": "", "hostpci0": "", "virtiofs0": "",
-				"scsi1": "", "protection": "", "net0": "virtio=BC:24:11:00:00:99,bridge=vmbr1",
+				"ciuser": "", "citype": "", "cicustom": "", "scsi1": "", "protection": "", "net0": "virtio=BC:24:11:00:00:99,bridge=vmbr1",
 			})
 			if got := d.real(t)["smbios1"]; got != fmt.Sprint("uuid=", uuid) {
 				t.Errorf("smbios1 is %q, the uuid was %v", got, uuid)
@@ -197,14 +199,27 @@ func TestHardware(t *testing.T) {
 	}
 }
 
-// TestAllowKSM: PVE 9 knows it, PVE 8 does not.
-func TestAllowKSM(t *testing.T) {
+// TestSince: PVE 9 knows it, PVE 8 does not.
+func TestSince(t *testing.T) {
 	t.Parallel()
-	given := config(block{"memory": block{"allow_ksm": false}})
-	nine := newDevice(t, "9.2")
-	nine.apply(t, given)
-	nine.has(t, map[string]string{"allow-ksm": "0"})
-	newDevice(t, "8.4").refused(t, given, "PVE 8 does not know memory.allow_ksm")
+	given := block{
+		"memory":  block{"allow_ksm": false},
+		"cpu":     block{"type": "host", "guest_phys_bits": 40, "level": 30},
+		"machine": block{"type": "q35", "viommu": "intel", "aw_bits": 48},
+		"network": block{"net0": block{"mac_address": "BC:24:11:00:00:99", "host_tunnel": true}},
+		"pci":     block{"hostpci0": block{"mapping": "gpu", "driver": "keep"}},
+	}
+	nine, eight := newDevice(t, "9.2"), newDevice(t, "8.4")
+	nine.apply(t, config(given))
+	nine.has(t, map[string]string{
+		"allow-ksm": "0", "cpu": "host,guest-phys-bits=40,level=30", "machine": "q35,viommu=intel,aw-bits=48",
+		"net0": "virtio=BC:24:11:00:00:99,bridge=vmbr0,host-tunnel=1", "hostpci0": "mapping=gpu,driver=keep",
+	})
+	for name, at := range map[string]string{
+		"memory": "memory.allow_ksm", "cpu": "cpu.guest_phys_bits", "machine": "machine.aw_bits", "network": `network["net0"].host_tunnel`, "pci": `pci["hostpci0"].driver`,
+	} {
+		eight.refused(t, config(block{name: given[name]}), "PVE 8 does not know "+at)
+	}
 }
 
 // TestDisksOfARunningVM: all is done in place, nothing waits, nothing restarts.
@@ -324,15 +339,21 @@ func TestRootOnly(t *testing.T) {
 	t.Parallel()
 	d := newDevice(t, "9.2")
 	for at, attributes := range map[string]block{
-		"cpu.affinity":             {"cpu": block{"affinity": "0,2-3"}},
-		"memory.hugepages":         {"memory": block{"hugepages": "2"}},
-		"memory.keep_hugepages":    {"memory": block{"keep_hugepages": true}},
-		"hook_script":              {"hook_script": "local:snippets/hook.pl"},
-		"args":                     {"args": "-no-reboot"},
-		`serial["serial1"].device`: {"serial": block{"serial1": block{"device": "/dev/ttyS0"}}},
-		`usb["usb0"].host`:         {"usb": block{"usb0": block{"host": "1234:5678"}}},
-		`pci["hostpci0"].host`:     {"pci": block{"hostpci0": block{"host": "0000:01:00.0"}}},
-		`pci["hostpci0"].rom_file`: {"pci": block{"hostpci0": block{"mapping": "gpu", "rom_file": "vbios.bin"}}},
+		"cpu.affinity":                      {"cpu": block{"affinity": "0,2-3"}},
+		"memory.hugepages":                  {"memory": block{"hugepages": "2"}},
+		"memory.keep_hugepages":             {"memory": block{"keep_hugepages": true}},
+		"hook_script":                       {"hook_script": "local:snippets/hook.pl"},
+		"args":                              {"args": "-no-reboot"},
+		`serial["serial1"].device`:          {"serial": block{"serial1": block{"device": "/dev/ttyS0"}}},
+		`usb["usb0"].host`:                  {"usb": block{"usb0": block{"host": "1234:5678"}}},
+		`pci["hostpci0"].host`:              {"pci": block{"hostpci0": block{"host": "0000:01:00.0"}}},
+		`pci["hostpci0"].rom_file`:          {"pci": block{"hostpci0": block{"mapping": "gpu", "rom_file": "vbios.bin"}}},
+		"architecture":                      {"architecture": "aarch64"},
+		`parallel["parallel0"].device`:      {"parallel": block{"parallel0": block{"device": "/dev/parport0"}}},
+		"shared_memory.size_mib":            {"shared_memory": block{"size_mib": 16}},
+		"spice_enhancements.folder_sharing": {"spice_enhancements": block{"folder_sharing": true}},
+		"amd_sev.type":                      {"amd_sev": block{"type": "snp"}},
+		"intel_tdx.attestation":             {"intel_tdx": block{"type": "tdx", "attestation": true}},
 	} {
 		d.refused(t, config(attributes), "Only root@pam can set "+at, "signed in with its password")
 	}
@@ -346,10 +367,37 @@ func TestRootOnly(t *testing.T) {
 		t.Fatal(diagnostics)
 	}
 	owned := &device{root.Manage(t, "proxmox_vm"), lab}
-	owned.apply(t, config(block{
+	given := block{
 		"cpu": block{"affinity": "0,2-3", "numa": true}, "memory": block{"hugepages": "2"}, "args": "-no-reboot", "usb": block{"usb0": block{"host": "1234:5678"}},
-	}))
-	owned.has(t, map[string]string{"affinity": "0,2-3", "hugepages": "2", "args": "-no-reboot", "usb0": "1234:5678"})
+		"architecture": "x86_64", "parallel": block{"parallel0": block{"device": "/dev/parport0"}}, "shared_memory": block{"size_mib": 16, "name": "ring"},
+		"spice_enhancements": block{"folder_sharing": true, "video_streaming": "filter"}, "amd_sev": block{"type": "snp", "allow_smt": false},
+		"intel_tdx": block{"type": "tdx", "attestation": false, "vsock_port": 4051},
+	}
+	owned.apply(t, config(given))
+	owned.has(t, map[string]string{
+		"affinity": "0,2-3", "hugepages": "2", "args": "-no-reboot", "usb0": "1234:5678", "arch": "x86_64", "parallel0": "/dev/parport0", "ivshmem": "size=16,name=ring",
+		"spice_enhancements": "foldersharing=1,videostreaming=filter", "amd-sev": "snp,allow-smt=0", "intel-tdx": "tdx,attestation=0,vsock-port=4051",
+	})
+
+	// A token may leave it all as it is, and take nothing of it away.
+	owned.HandTo(lab.Server)
+	given["tags"] = []any{"a"}
+	owned.apply(t, config(given))
+	for at, without := range map[string]block{
+		"args":                   {"args": nil},
+		"cpu.affinity":           {"cpu": block{"numa": true}},
+		`usb["usb0"].host`:       {"usb": block{}},
+		"shared_memory.size_mib": {"shared_memory": nil},
+	} {
+		changed := maps.Clone(given)
+		maps.Copy(changed, without)
+		owned.refused(t, config(changed), "Only root@pam can remove "+at)
+	}
+	owned.HandTo(root)
+	owned.apply(t, config(block{}))
+	owned.has(t, map[string]string{
+		"affinity": "", "hugepages": "", "args": "", "usb0": "", "arch": "", "parallel0": "", "ivshmem": "", "spice_enhancements": "", "amd-sev": "", "intel-tdx": "",
+	})
 }
 
 // TestConfiguredStandsInPVE: a value is written although PVE would take it

@@ -22,7 +22,7 @@ var updateGuide = flag.Bool("update", false, "write the guide of settings from t
 func TestGuide(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join("..", "..", "..", "templates", "guides", "vm-settings.md")
-	want := guide()
+	want := guide() + guideKeys(t)
 	if *updateGuide {
 		must(t, os.WriteFile(file, []byte(want), 0o600))
 		return
@@ -207,6 +207,8 @@ func running(l settings.Live) string {
 	switch l {
 	case settings.AtOnce:
 		return "at once"
+	case settings.Unnoticed:
+		return "next start, which PVE does not tell"
 	case settings.MostlyAtOnce:
 		return "mostly at once, see its description"
 	case settings.HotplugDisk:

@@ -46,12 +46,14 @@ var samples = map[string][]any{
 	"smbios.manufacturer": {"Holdfast", "with, comma = and \"quotes\""}, "smbios.product": {"Büro"}, "smbios.version": {"1.0"},
 	"smbios.serial": {"S/N 12"}, "smbios.sku": {"sku"}, "smbios.family": {"family"},
 	"efi_disk.storage": {"local-lvm", "shared-nfs"}, "tpm.storage": {"local-lvm", "shared-nfs"},
-	"disks.serial": {"WD-1234", "a%20b"}, "disks.wwn": {"0x5000c50015ea71aa"}, "disks.vendor": {"ACME"}, "disks.product": {"fast disk"},
+	"disks.serial": {"WD-1234", "a%20b"}, "disks.wwn": {"0x5000c50015ea71aa"}, "disks.vendor": {"ACME"}, "disks.model": {"QM%2000001"}, "disks.product": {"fast disk"},
 	"network.mac_address": {"BC:24:11:AA:00:01", "bc:24:11:aa:00:02"}, "network.bridge": {"vmbr0", "vmbr1"}, "network.trunks": {[]string{"10", "20-29"}, []string{"7"}},
 	"serial.device": {"socket"}, "usb.mapping": {"dongle"}, "usb.host": {"spice"}, "pci.mapping": {"gpu"}, "pci.mdev": {"nvidia-63"},
 	"pci.vendor_id": {"0x10de"}, "pci.device_id": {"0x1234"}, "pci.sub_vendor_id": {"0xABCD"}, "pci.sub_device_id": {"0x0001"},
 	"virtiofs.mapping": {"share"}, "cdrom.volume_id": {"local:iso/debian-13.1.0-amd64-netinst.iso", "none"},
 	"cloud_init.user": {"ops", "root"}, "cloud_init.ssh_keys": {[]string{sshKey('+') + " me@x"}, []string{sshKey('a'), sshKey('/') + " you, and me"}},
+	"cloud_init.custom.user": {"local:snippets/user.yaml"}, "cloud_init.custom.network": {"local:snippets/network.yaml"},
+	"cloud_init.custom.vendor": {"local:snippets/vendor.yaml"}, "cloud_init.custom.meta": {"local:snippets/meta.yaml"},
 	"cloud_init.dns.servers": {[]string{"10.0.0.1"}, []string{"10.0.0.1", "2001:db8::1"}}, "cloud_init.dns.domain": {"example.com"},
 }
 
@@ -265,6 +267,12 @@ func (r *Random) reconcile(config, before o) {
 		if cloudInit != nil {
 			cloudInit["interfaces"] = r.interfaces()
 		}
+	}
+	if cloudInit, ok := config["cloud_init"].(o); ok && r.Running {
+		delete(cloudInit, "custom") // There are no such snippets.
+	}
+	if cloudInit, ok := config["cloud_init"].(o); ok && r.Running {
+		delete(cloudInit, "custom") // There are no such snippets.
 	}
 	if config["protection"] == true && before["protection"] == true {
 		delete(config, "protection")

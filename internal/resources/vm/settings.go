@@ -150,6 +150,10 @@ var table = &settings.Group{
 			Doc:  "Further arguments for QEMU's command line, for experts.",
 		},
 		{
+			Name: "architecture", Key: "arch", Place: settings.Whole{}, Root: settings.Always, Form: settings.Choice("x86_64", "aarch64"),
+			Doc: "The processor architecture: `x86_64` or `aarch64`. Left out, it is the node's.",
+		},
+		{
 			Name: "wait_for", Source: settings.Local, Absent: types.StringValue(waitNone), Form: settings.Choice(waitNone, waitAgent, waitCloudInit),
 			Doc: "What the apply that starts the VM waits for: `none` (default); `agent`, until the guest agent answers; or `cloud-init`, until " +
 				"cloud-init has come to its end in the guest, whose errors then are those of the apply. That needs VM.GuestAgent.FileRead " +
@@ -180,6 +184,7 @@ var table = &settings.Group{
 		cpuGroup, memoryGroup, numaGroup, agentGroup, stopGroup, onDestroyGroup, startupGroup, migrationGroup,
 		machineGroup, smbiosGroup, efiGroup, tpmGroup, vgaGroup, audioGroup, rngGroup, watchdogGroup,
 		disksGroup, networkGroup, serialGroup, usbGroup, pciGroup, virtiofsGroup, cdromGroup, cloudInitGroup,
+		parallelGroup, sharedMemoryGroup, spiceGroup, sevGroup, tdxGroup,
 	},
 }
 

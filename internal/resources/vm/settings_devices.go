@@ -76,6 +76,10 @@ var networkGroup = &settings.Group{
 			Doc: "How many queues the device has, for several processors.",
 		},
 		{
+			Name: "host_tunnel", Place: settings.Prop{Name: "host-tunnel"}, Form: settings.Boolean{}, Live: settings.HotplugNetwork, Since: 9,
+			Doc: "Whether the node does the segmentation of UDP tunnels, `virtio` only. Left out, the machine's version decides.",
+		},
+		{
 			Name: "ipv4_addresses", Source: settings.Reported, Form: settings.TextList{Spelling: settings.BlankList},
 			Doc: "The IPv4 addresses, without prefix length: those that the guest agent reports, else the one that cloud-init configures.",
 		},
@@ -106,6 +110,10 @@ var cloudInitGroup = &settings.Group{
 			Doc: "Whether all packages are upgraded at the first boot. PVE's default is `true`.",
 		},
 		{
+			Name: "type", Live: settings.AtOnce, Key: "citype", Place: settings.Whole{}, Form: settings.Choice("nocloud", "configdrive2", "opennebula"),
+			Doc: "The form of the drive's content. Left out, PVE decides by `os_type`: `configdrive2` for Windows, else `nocloud`.",
+		},
+		{
 			Name: "password_wo", Live: settings.AtOnce, Source: settings.Secret,
 			Form: settings.Text{Validators: []validator.String{stringvalidator.LengthAtLeast(1)}},
 			Doc:  "The user's password, write-only: it is in no state and no plan. It is set when the VM is made and when `password_wo_version` changes.",
@@ -116,6 +124,17 @@ var cloudInitGroup = &settings.Group{
 		},
 	},
 	Groups: []*settings.Group{
+		{
+			Name: "custom",
+			Doc: "Snippets that take the place of what PVE makes itself, such as `local:snippets/user.yaml`. They have to be on the VM's node: " +
+				"PVE's API takes no uploads of snippets. `seed` needs none.",
+			Settings: []settings.Setting{
+				snippetSetting("user", "The user data, with which `user`, `password_wo` and `ssh_keys` do nothing."),
+				snippetSetting("network", "The network configuration, with which `interfaces` and `dns` do nothing."),
+				snippetSetting("vendor", "The vendor data."),
+				snippetSetting("meta", "The meta data."),
+			},
+		},
 		{
 			Name: "dns",
 			Doc:  "The resolver. PVE takes the node's own where nothing is set.",
@@ -180,6 +199,15 @@ var cloudInitGroup = &settings.Group{
 		},
 	},
 }
+
+func snippetSetting(name, doc string) settings.Setting {
+	return settings.Setting{
+		Name: name, Live: settings.AtOnce, Key: "cicustom", Place: settings.Prop{Name: name}, Doc: doc,
+		Form: settings.Text{Validators: []validator.String{stringvalidator.RegexMatches(snippetForm, "is the volume id of a snippet, such as local:snippets/user.yaml")}},
+	}
+}
+
+var snippetForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]*:snippets/[^/,]+$`)
 
 // arrangeAddress makes address and method agree: a configured address is
 // static, another configured method leaves no address and no gateway.

@@ -40,7 +40,7 @@ var disksGroup = &settings.Group{
 			Doc: "Whether the guest's discards reach the storage. PVE's default is `false`.",
 		},
 		{
-			Name: "detect_zeroes", Place: settings.Prop{Name: "detect_zeroes"}, Form: settings.Boolean{}, Live: settings.AtOnce,
+			Name: "detect_zeroes", Place: settings.Prop{Name: "detect_zeroes"}, Form: settings.Boolean{}, Live: settings.Unnoticed,
 			Doc: "Whether writes of nothing but zeroes are turned into discards. Left out, they are where `discard` is on.",
 		},
 		{
@@ -60,6 +60,14 @@ var disksGroup = &settings.Group{
 			Doc: "Whether the guest may only read; `scsi` and `virtio` only. PVE's default is `false`.",
 		},
 		{
+			Name: "scsi_block", Place: settings.Prop{Name: "scsiblock"}, Form: settings.Boolean{}, Absent: types.BoolValue(false), Buses: []string{"scsi"}, Live: settings.Unnoticed,
+			Doc: "Whether the guest's SCSI commands reach a block device of the node as they are; `scsi` only. PVE's default is `false`.",
+		},
+		{
+			Name: "snapshot", Place: settings.Prop{Name: "snapshot"}, Form: settings.Boolean{}, Absent: types.BoolValue(false), Live: settings.Unnoticed,
+			Doc: "Whether QEMU forgets what the guest has written when the VM stops. PVE's default is `false`.",
+		},
+		{
 			Name: "backup", Place: settings.Prop{Name: "backup"}, Form: settings.Boolean{}, Absent: types.BoolValue(true), Live: settings.AtOnce,
 			Doc: "Whether backups include the disk. PVE's default is `true`.",
 		},
@@ -72,14 +80,19 @@ var disksGroup = &settings.Group{
 			Doc: "Whether PVE takes the volume to be on every node, though its storage does not say so. PVE's default is `false`.",
 		},
 		{
-			Name: "serial", Place: settings.Prop{Name: "serial"}, Live: settings.AtOnce,
+			Name: "serial", Place: settings.Prop{Name: "serial"}, Live: settings.Unnoticed,
 			Form: settings.Text{Validators: []validator.String{stringvalidator.RegexMatches(regexp.MustCompile(`^[-%a-zA-Z0-9_.!~*'()]{1,60}$`), "has at most 60 letters, digits and -_.!~*'() or is percent-encoded")}},
 			Doc:  "The serial number that the guest sees, percent-encoded.",
 		},
 		{
-			Name: "wwn", Place: settings.Prop{Name: "wwn"}, Buses: []string{"scsi", "sata", "ide"}, Live: settings.AtOnce,
+			Name: "wwn", Place: settings.Prop{Name: "wwn"}, Buses: []string{"scsi", "sata", "ide"}, Live: settings.Unnoticed,
 			Form: settings.Text{Validators: []validator.String{stringvalidator.RegexMatches(regexp.MustCompile(`^0x[0-9a-fA-F]{16}$`), "is 0x and 16 hexadecimal digits")}},
 			Doc:  "The worldwide name that the guest sees, such as `0x5000c50015ea71aa`; not for `virtio`.",
+		},
+		{
+			Name: "model", Place: settings.Prop{Name: "model"}, Buses: []string{"ide"}, Live: settings.Unnoticed,
+			Form: settings.Text{Validators: []validator.String{stringvalidator.RegexMatches(regexp.MustCompile(`^[-%a-zA-Z0-9_.!~*'()]{1,120}$`), "has at most 120 letters, digits and -_.!~*'() or is percent-encoded")}},
+			Doc:  "The model that the guest sees, percent-encoded; `ide` only.",
 		},
 		{
 			Name: "vendor", Place: settings.Prop{Name: "vendor"}, Buses: []string{"scsi"},
@@ -92,11 +105,11 @@ var disksGroup = &settings.Group{
 			Doc:  "The product that the guest sees; `scsi` only.",
 		},
 		{
-			Name: "read_error", Place: settings.Prop{Name: "rerror"}, Form: settings.Choice("ignore", "report", "stop"), Live: settings.AtOnce,
+			Name: "read_error", Place: settings.Prop{Name: "rerror"}, Form: settings.Choice("ignore", "report", "stop"), Live: settings.Unnoticed,
 			Doc: "What happens when the node cannot read: `report` it to the guest, `ignore` it or `stop` the VM.",
 		},
 		{
-			Name: "write_error", Place: settings.Prop{Name: "werror"}, Form: settings.Choice("enospc", "ignore", "report", "stop"), Live: settings.AtOnce,
+			Name: "write_error", Place: settings.Prop{Name: "werror"}, Form: settings.Choice("enospc", "ignore", "report", "stop"), Live: settings.Unnoticed,
 			Doc: "What happens when the node cannot write: `enospc` stops the VM where the storage is full and reports the rest, `report`, `ignore` or `stop`.",
 		},
 	},

@@ -87,6 +87,10 @@ var machineGroup = &settings.Group{
 			Doc: "The virtual IOMMU: `intel`, for `q35` only, or `virtio`. There is none unless set.",
 		},
 		{
+			Name: "aw_bits", Key: "machine", Place: settings.Prop{Name: "aw-bits"}, Form: settings.Integer{Least: 32, Most: 64}, Since: 9,
+			Doc: "The width of the virtual IOMMU's addresses in bits: 39 or 48 for `intel`. Wants `viommu`.",
+		},
+		{
 			Name: "enable_s3", Key: "machine", Place: settings.Prop{Name: "enable-s3"}, Form: settings.Boolean{},
 			Doc: "Whether the guest may suspend to memory. Left out, the machine's version decides.",
 		},
@@ -267,6 +271,10 @@ var pciGroup = &settings.Group{
 			Name: "mdev", Place: settings.Prop{Name: "mdev"},
 			Form: settings.Text{Validators: []validator.String{stringvalidator.RegexMatches(regexp.MustCompile(`^[^/.:,]+$`), "is a type of mediated devices such as nvidia-63")}},
 			Doc:  "The type of a mediated device, such as `nvidia-63`.",
+		},
+		{
+			Name: "driver", Place: settings.Prop{Name: "driver"}, Form: settings.Choice("vfio", "keep"), Absent: types.StringValue("vfio"), Since: 9,
+			Doc: "`keep` leaves the device to the driver that the node has loaded for it. PVE's default is `vfio`.",
 		},
 		pciSetting("vendor_id", "vendor-id", "The vendor id that the guest sees, such as `0x10de`."),
 		pciSetting("device_id", "device-id", "The device id that the guest sees."),

@@ -59,6 +59,14 @@ var cpuGroup = &settings.Group{
 			Doc:  "The width of physical addresses in bits, from `8` to `64`, or `host`.",
 		},
 		{
+			Name: "guest_phys_bits", Key: "cpu", Place: settings.Prop{Name: "guest-phys-bits", Head: &cpuType}, Form: settings.Integer{Least: 32, Most: 64}, Since: 9,
+			Doc: "How many bits of physical addresses the guest may use.",
+		},
+		{
+			Name: "level", Key: "cpu", Place: settings.Prop{Name: "level", Head: &cpuType}, Form: settings.Integer{Most: 4294967295}, Since: 9,
+			Doc: "The highest basic CPUID leaf that the guest may ask for; 30 helps Windows with Hyper-V on recent Intel processors.",
+		},
+		{
 			Name: "limit", Key: "cpulimit", Place: settings.Whole{}, Absent: types.Float64Value(0), Form: settings.Number{Most: 128}, Live: settings.AtOnce,
 			Doc: "How much processor time the VM may use, in cores; 0 is no limit. PVE's default is 0.",
 		},

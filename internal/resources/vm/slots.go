@@ -16,7 +16,7 @@ import (
 var (
 	diskSlot    = regexp.MustCompile(`^(scsi|virtio|sata|ide)\d+$`)
 	networkSlot = regexp.MustCompile(`^net(\d+)$`)
-	otherDevice = regexp.MustCompile(`^(efidisk|tpmstate|unused|serial|usb|hostpci|virtiofs)\d+$`)
+	otherDevice = regexp.MustCompile(`^(efidisk|tpmstate|unused|serial|parallel|usb|hostpci|virtiofs)\d+$`)
 	bootDevice  = regexp.MustCompile(`^(scsi|virtio|sata|ide|net|usb|hostpci)\d+$`)
 	ipconfigKey = regexp.MustCompile(`^ipconfig(\d+)$`)
 )
@@ -53,6 +53,7 @@ var interfaceSlots = &settings.Slots{
 
 var (
 	serialSlots   = numbered("serial", 4)
+	parallelSlots = numbered("parallel", 3)
 	usbSlots      = numbered("usb", 14)
 	pciSlots      = numbered("hostpci", 16)
 	virtiofsSlots = numbered("virtiofs", 10)
