@@ -116,6 +116,9 @@ func (l *Lab) checkHardware(g *guest, log workerLog) error {
 	if lacksEFI && l.is8() {
 		log.warnf(noEFI)
 	}
+	if err := checkMachine(g.conf["machine"]); err != nil {
+		return err
+	}
 	if err := l.checkVolumes(g); err != nil {
 		return err
 	}

@@ -171,6 +171,10 @@ func (ch *configChange) setOption(g *guest, key string, log logger) error {
 		if value, err = ch.checkBoot(g, value); err != nil {
 			return err
 		}
+	case key == "machine":
+		if err := checkMachine(value); err != nil {
+			return err
+		}
 	case key == "ostype":
 		if pinned := pinnedMachine(g.conf["machine"], value); pinned != "" && !ch.touches(g, "machine") {
 			g.setPending("machine", pinned)
@@ -307,6 +311,21 @@ func pinnedMachine(machine, ostype string) string {
 		return ""
 	}
 	return p.print("type")
+}
+
+// checkMachine refuses a virtual IOMMU that the machine cannot have. A create
+// goes without it, a start does not.
+func checkMachine(value string) error {
+	p := parseProps(value, "type")
+	switch bits := p["aw-bits"]; {
+	case p["viommu"] == "intel" && !strings.Contains(p["type"], "q35"):
+		return fail("to use Intel vIOMMU please set the machine type to q35")
+	case p["viommu"] == "intel" && bits != "" && bits != "39" && bits != "48":
+		return fail("Intel vIOMMU supports only 39 or 48 bits as address width")
+	case p["viommu"] == "" && bits != "":
+		return fail("cannot set aw-bits if no vIOMMU is configured")
+	}
+	return nil
 }
 
 const (

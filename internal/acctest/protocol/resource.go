@@ -1,6 +1,8 @@
 package protocol
 
 import (
+	"encoding/json"
+	"maps"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -50,6 +52,27 @@ func (s *Server) Manage(t *testing.T, name string) *Resource {
 // HandTo lets another provider server, of another sign-in say, manage the
 // resource from now on.
 func (r *Resource) HandTo(s *Server) { r.server = s }
+
+// Forget takes attributes of the first level out of the state, and has the
+// provider read what is left as a state that an earlier release wrote.
+func (r *Resource) Forget(t *testing.T, names ...string) {
+	t.Helper()
+
+	earlier := maps.Clone(r.State)
+	for _, name := range names {
+		delete(earlier, name)
+	}
+	raw, err := json.Marshal(earlier)
+	must(t, err)
+	upgraded, err := r.server.server.UpgradeResourceState(t.Context(), &tfprotov6.UpgradeResourceStateRequest{
+		TypeName: r.name, Version: r.schema.Version, RawState: &tfprotov6.RawState{JSON: raw},
+	})
+	must(t, err)
+	if len(upgraded.Diagnostics) != 0 {
+		t.Fatal(Diagnostics(upgraded.Diagnostics))
+	}
+	r.keep(t, upgraded.UpgradedState, r.private, r.identity)
+}
 
 // Plan validates a configuration and plans it; nil plans the destruction. The
 // plan is nil when there are errors.

@@ -36,7 +36,7 @@ func (p Planner) group(g *Group, at path.Path, config, state attr.Value) attr.Va
 		return g.null()
 	case IsNull(config) && g.Device != "" && p.Applied.Has(at):
 		return g.null()
-	case IsNull(config) && IsNull(state) && !g.AllLocal():
+	case IsNull(config) && IsNull(state) && (!g.AllLocal() || state != nil):
 		return p.unseen(g, state)
 	case IsNull(config) && g.Device != "":
 		return state
@@ -99,6 +99,8 @@ func (p Planner) setting(s *Setting, at path.Path, config, state attr.Value) att
 		return state
 	case !IsNull(config):
 		return config
+	case s.Source == Local && state != nil && state.IsNull():
+		return state // An earlier release wrote it, which did not know the setting.
 	case s.Source == Local:
 		return s.None()
 	case p.Applied.Has(at) && !s.Kept:

@@ -96,7 +96,7 @@ func (r *Reader) setting(s *Setting, slotKey string, prior attr.Value) attr.Valu
 	}
 	if s.Source == Local {
 		switch {
-		case IsKnown(prior):
+		case IsKnown(prior), r.Purpose == Settling && prior != nil && prior.IsNull():
 			return prior
 		case r.Purpose == Importing && s.Imported != nil:
 			return s.Imported

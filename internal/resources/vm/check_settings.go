@@ -104,6 +104,7 @@ func (d *draft) checkHardware() {
 		}
 	}
 	d.checkProcessors()
+	d.checkMachine()
 	d.checkBalloon()
 	d.checkProtected()
 }
@@ -186,6 +187,24 @@ func (d *draft) checkProcessors() {
 	if settings.IsKnown(configured["vcpus"]) && cores > 0 && sockets > 0 && plugged > cores*sockets {
 		d.diags.AddAttributeError(settings.At("cpu").AtName("vcpus"), "More processors are plugged in than there are",
 			fmt.Sprintf("vcpus is %d, cores times sockets is %d.", plugged, cores*sockets))
+	}
+}
+
+// checkMachine refuses a virtual IOMMU that PVE refuses: it would do so only
+// when the guest is there already.
+func (d *draft) checkMachine() {
+	if settings.IsNull(d.config.Values["machine"]) {
+		return
+	}
+	machine, here := settings.Fields(d.plan.Values["machine"]), settings.At("machine")
+	model, viommu, bits := machine["type"], settings.TextOf(machine["viommu"]), integerOf(machine["aw_bits"])
+	switch {
+	case viommu == "intel" && !isUnknown(model) && !strings.Contains(settings.TextOf(model), "q35"):
+		d.diags.AddAttributeError(here.AtName("viommu"), "Intel's virtual IOMMU needs q35", "Set machine.type to q35, or viommu to virtio.")
+	case viommu == "intel" && bits != 0 && bits != 39 && bits != 48:
+		d.diags.AddAttributeError(here.AtName("aw_bits"), "Intel's virtual IOMMU knows 39 and 48 bits", fmt.Sprintf("aw_bits is %d.", bits))
+	case viommu == "" && bits != 0 && !isUnknown(machine["viommu"]):
+		d.diags.AddAttributeError(here.AtName("aw_bits"), "There is no virtual IOMMU", "aw_bits is the width of its addresses: set viommu.")
 	}
 }
 

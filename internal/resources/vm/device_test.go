@@ -222,6 +222,28 @@ func TestSince(t *testing.T) {
 	}
 }
 
+// TestMachineRefused: PVE refuses it when the guest has been made, the plan before.
+func TestMachineRefused(t *testing.T) {
+	t.Parallel()
+	d := newDevice(t, "9.2")
+	for _, refusal := range []struct {
+		machine block
+		word    string
+	}{
+		{block{"type": "pc-i440fx-9.0", "viommu": "intel"}, "needs q35"},
+		{block{"type": "q35", "viommu": "intel", "aw_bits": 40}, "39 and 48"},
+	} {
+		d.refused(t, config(block{"machine": refusal.machine}), refusal.word)
+	}
+	// What the template has is not known before the clone.
+	diagnostics := d.try(t, config(block{"machine": block{"aw_bits": 40}}))
+	if !strings.Contains(diagnostics.String(), "cannot set aw-bits if no vIOMMU is configured") {
+		t.Errorf("got %s", diagnostics)
+	}
+	d.apply(t, config(block{"machine": block{"viommu": "virtio", "aw_bits": 40}}))
+	d.refused(t, config(block{"machine": block{"aw_bits": 40}}), "There is no virtual IOMMU")
+}
+
 // TestDisksOfARunningVM: all is done in place, nothing waits, nothing restarts.
 func TestDisksOfARunningVM(t *testing.T) {
 	t.Parallel()

@@ -108,7 +108,7 @@ func (r *Random) object(g *settings.Group, at string, before o) o {
 		}
 	}
 	for _, sub := range g.Groups {
-		if sub == disksGroup || sub == networkGroup || slices.Contains(handmade, at+sub.Name) || !r.likely() {
+		if sub == disksGroup || sub == networkGroup || isRoots(sub) || slices.Contains(handmade, at+sub.Name) || !r.likely() {
 			continue
 		}
 		held, _ := before[sub.Name].(o)
@@ -125,6 +125,13 @@ func (r *Random) object(g *settings.Group, at string, before o) o {
 		made[sub.Name] = slots
 	}
 	return made
+}
+
+// isRoots reports whether a device is root's whole.
+func isRoots(g *settings.Group) bool {
+	return slices.ContainsFunc(g.Settings, func(s settings.Setting) bool {
+		return s.Source == settings.Required && s.Root != nil
+	})
 }
 
 // madeUp reports whether structural settings are made up as others are: those of
@@ -244,6 +251,9 @@ func (r *Random) reconcile(config, before o) {
 	if memory, ok := config["memory"].(o); ok && memory["mib"] == nil {
 		delete(memory, "balloon_mib")
 	}
+	if machine, ok := config["machine"].(o); ok {
+		reconcileMachine(machine)
+	}
 	for _, kind := range []string{"usb", "pci"} {
 		devices, _ := config[kind].(o)
 		for _, device := range devices {
@@ -276,6 +286,20 @@ func (r *Random) reconcile(config, before o) {
 	}
 	if config["protection"] == true && before["protection"] == true {
 		delete(config, "protection")
+	}
+}
+
+// reconcileMachine has a virtual IOMMU only where it fits.
+func reconcileMachine(machine o) {
+	if machine["viommu"] == nil {
+		delete(machine, "aw_bits")
+	}
+	if machine["viommu"] != "intel" {
+		return
+	}
+	machine["type"] = "q35"
+	if machine["aw_bits"] != nil {
+		machine["aw_bits"] = int64(48)
 	}
 }
 

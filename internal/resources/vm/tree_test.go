@@ -209,7 +209,7 @@ func TestPlanner(t *testing.T) {
 		},
 		"slots are those configured": {
 			config: o{"name": "web", "disks": o{"scsi0": o{"size_gib": 20}, "scsi1": o{"size_gib": 5}}},
-			state:  o{"name": "web", "disks": o{"scsi0": o{"size_gib": 10, "discard": true}, "scsi2": o{"size_gib": 1}}},
+			state:  o{"name": "web", "disks": o{"scsi0": o{"size_gib": 10, "discard": true, "on_removal": "detach"}, "scsi2": o{"size_gib": 1}}},
 			want: o{"disks": o{
 				"scsi0": o{"size_gib": num("20"), "discard": true, "on_removal": "detach"},
 				"scsi1": o{

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,6 +38,45 @@ func TestUpgradeOnNodesThatDoNotKnowIt(t *testing.T) {
 		t.Fatalf("got %s", diagnostics)
 	}
 	guest.has(t, map[string]string{"ciuser": "ops", "tags": "a", "ciupgrade": ""})
+}
+
+// TestStateOfAnEarlierRelease: attributes that it did not know make no
+// difference, whether the state is refreshed first or not, and the next change
+// goes on as ever.
+func TestStateOfAnEarlierRelease(t *testing.T) {
+	t.Parallel()
+	given := block{"cpu": block{"cores": 2}, "disks": block{"scsi1": block{"size_gib": 1, "storage": "local-lvm"}}, "cloud_init": block{"user": "ops"}}
+	kept := []string{
+		"vmid", "uid", "node", "name", "template", "storage", "pool", "power", "provisioned", "status", "marked", "cpu", "disks", "network", "cloud_init", "timeouts",
+	}
+	d := newDevice(t, "9.2")
+	d.apply(t, config(given))
+	var newer []string
+	for name := range d.State {
+		if !slices.Contains(kept, name) {
+			newer = append(newer, name)
+		}
+	}
+	for _, refreshes := range []bool{false, true} {
+		d.Forget(t, newer...)
+		if refreshes {
+			if diagnostics := d.Refresh(t); len(diagnostics) != 0 {
+				t.Fatal(diagnostics)
+			}
+		}
+		plan, diagnostics := d.Plan(t, config(given))
+		if plan == nil || !plan.Empty() || len(diagnostics) != 0 {
+			t.Fatalf("refreshed: %t: the plan is not empty: %v %s", refreshes, plan.Changes(t), diagnostics)
+		}
+	}
+	d.Forget(t, newer...)
+	given["tags"] = []any{"a"}
+	d.apply(t, config(given))
+	if plan, diagnostics := d.Plan(t, nil); plan == nil {
+		t.Fatalf("it cannot be destroyed: %s", diagnostics)
+	} else if diagnostics := plan.Apply(t); len(diagnostics) != 0 {
+		t.Fatal(diagnostics)
+	}
 }
 
 // withoutUpgrade is the lab's API as of a node that does not know ciupgrade.
