@@ -40,7 +40,7 @@ var arrows = map[string][]string{
 	"seed":        {},
 	"pvelab":      {},
 	"acctest":     {"provider", "framework", "proxmox", "pvelab"},
-	"bench":       {"pvelab", "proxmox"},
+	"bench":       {"acctest", "provider", "pvelab", "proxmox"},
 	"docgen":      {"provider", "framework", "proxmox"},
 	"demo":        {"acctest", "pvelab", "proxmox"},
 }

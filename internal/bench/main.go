@@ -1,9 +1,21 @@
-// Command bench measures what the provider's client costs against the lab, for
-// 1, 100 and 1,000 VMs, beside a bare loop of the fewest calls that could do the
-// same. VMS=100 measures that number alone.
+// Command bench measures what the provider costs against the lab, beside a bare
+// loop of the fewest calls that could do the same: for 1, 100 and 1,000 VMs, or
+// for VMS=n alone. One line is one measurement:
 //
-// Both run on this machine, against a lab in the same process: the times tell
-// how they compare, not how fast a Proxmox VE is.
+//   - by=client goes through the API client alone, in this process; by=cli is one
+//     command of a real Terraform or OpenTofu with the provider as a process of
+//     its own, whatever else the command does included.
+//   - calls leave out the polls of a running task, of which there are as many as
+//     it takes; bytes are those of all requests and answers, without TLS.
+//   - floor is the bare loop: the same number at a time, by=client with as many
+//     rounds, the fastest of which counts, since the machine is shared.
+//   - cpu is the time that processors worked: of a process with the lab in it where
+//     by=client, of the CLI and of the provider where by=cli.
+//   - peak_mb is the memory that the provider's process held at most; by=client that
+//     of this process, the lab included.
+//
+// Everything runs on this machine, against a lab in this process whose tasks take
+// next to no time: the figures tell how they compare, not how fast a Proxmox VE is.
 package main
 
 import (
@@ -11,51 +23,100 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"os/signal"
+	"path/filepath"
 	"runtime"
 	"strconv"
-	"time"
+	"strings"
 
-	"terraform-provider-proxmox/internal/proxmox"
+	"terraform-provider-proxmox/internal/acctest/cli"
 	"terraform-provider-proxmox/internal/pvelab"
 )
 
 const (
-	// speed makes the lab's tasks so short that what is left is the client's.
+	// speed makes the lab's tasks so short that what is left is the provider's.
 	speed = 1000
 	// parallelism is Terraform's own.
 	parallelism = 10
-	firstID     = 20000
-	// most is how many VMs are made and destroyed one by one in a measurement.
-	most = 100
+	// node and storage are where the guests are made.
+	node, storage = "pve1", "shared-nfs"
+	template      = 9000
 )
 
 func main() {
-	if err := run(context.Background()); err != nil {
-		log.Fatal(err)
+	log.SetFlags(0)
+	log.SetOutput(os.Stdout)
+	run := measureAll
+	switch {
+	case filepath.Base(os.Args[0]) == pluginName:
+		run = servePlugin
+	case len(os.Args) == 2 && os.Args[1] == uploadArgument:
+		run = uploadFile
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx)
+	stop()
+	if err != nil {
+		log.Fatal("bench: ", err)
 	}
 }
 
-func run(ctx context.Context) error {
+func measureAll(ctx context.Context) error {
 	sizes := []int{1, 100, 1000}
 	if text := os.Getenv("VMS"); text != "" {
 		number, err := strconv.Atoi(text)
-		if err != nil || number < 1 {
-			return fmt.Errorf("VMS is %q: give a number", text)
+		if err != nil || number < 1 || number > 5000 {
+			return fmt.Errorf("VMS is %q: give a number from 1 to 5000", text)
 		}
 		sizes = []int{number}
 	}
-	log.SetFlags(0)
-	log.Printf("machine cpus=%d go=%s os=%s/%s parallelism=%d lab_speed=%d", runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, parallelism, speed)
+	if err := cli.Forget("PROXMOX_"); err != nil {
+		return err
+	}
+	describeMachine()
 	for _, number := range sizes {
-		if err := measure(ctx, number); err != nil {
+		measure := func(b *bench) error { return b.vms(ctx, number) }
+		if err := onLab(measure); err != nil {
 			return fmt.Errorf("%d VMs: %w", number, err)
 		}
 	}
+	for _, measure := range []func(*bench) error{
+		func(b *bench) error { return b.containers(ctx, min(sizes[len(sizes)-1], 100)) },
+		func(b *bench) error { return b.firewall(ctx, 200) },
+		func(b *bench) error { return b.upload(ctx) },
+	} {
+		if err := onLab(measure); err != nil {
+			return err
+		}
+	}
+	describeLoad("end")
 	return nil
 }
 
-// measure goes through the life of a number of VMs on a lab of its own.
-func measure(ctx context.Context, number int) error {
+// describeMachine tells what the times depend on.
+func describeMachine() {
+	log.Printf("machine cpus=%d go=%s os=%s/%s cli=%q parallelism=%d lab_speed=%d",
+		runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, os.Getenv("TF_CLI_PATH"), parallelism, speed)
+	describeLoad("start")
+}
+
+// describeLoad tells what else the machine does, where the system says so.
+func describeLoad(when string) {
+	load := "unknown"
+	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
+		load = strings.Join(strings.Fields(string(text))[:3], ",")
+	}
+	log.Printf("load at=%s average_1_5_15_min=%s", when, load)
+}
+
+// bench is a lab and a folder that belong to one measurement.
+type bench struct {
+	lab *pvelab.Lab
+	dir string
+}
+
+// onLab measures on a lab of its own.
+func onLab(measure func(*bench) error) error {
 	lab, err := pvelab.New(pvelab.Options{Speed: speed})
 	if err != nil {
 		return err
@@ -64,57 +125,10 @@ func measure(ctx context.Context, number int) error {
 		return err
 	}
 	defer func() { _ = lab.Close() }()
-	b := &bench{lab: lab, number: number}
-	for _, step := range []func(context.Context) error{b.create, b.refresh, b.destroy} {
-		if err := step(ctx); err != nil {
-			return err
-		}
+	dir, err := os.MkdirTemp("", "proxmox-bench-")
+	if err != nil {
+		return err
 	}
-	return nil
-}
-
-// bench is one lab and the VMs that were made in it.
-type bench struct {
-	lab    *pvelab.Lab
-	number int
-	guests []proxmox.Guest
-}
-
-// client is a new one, without anything cached.
-func (b *bench) client() (*proxmox.Client, error) {
-	id, secret := b.lab.Token("full")
-	return proxmox.New(proxmox.Options{
-		Endpoint: b.lab.URL(), TokenID: id, TokenSecret: secret, CAPEM: b.lab.CAPEM(),
-		VMIDRange: proxmox.VMIDRange{First: firstID, Last: firstID + 9999},
-	})
-}
-
-// figures are what a measurement has cost.
-type figures struct {
-	calls, conns int
-	bytes        int64
-	wall         time.Duration
-	peak         uint64
-}
-
-// cost measures work that is done for each of n VMs, some at a time.
-func (b *bench) cost(ctx context.Context, n int, work func(ctx context.Context, i int) error) (figures, error) {
-	runtime.GC()
-	before, start := b.lab.Counters().Snapshot(), time.Now()
-	err := each(ctx, n, work)
-	wall := time.Since(start)
-	count := b.lab.Counters().Snapshot().Sub(before)
-	var memory runtime.MemStats
-	runtime.ReadMemStats(&memory)
-	return figures{
-		calls: count.Total - count.Requests["GET /nodes/{node}/tasks/{upid}/status"], conns: count.Connections,
-		bytes: count.BytesIn + count.BytesOut, wall: wall, peak: memory.HeapInuse,
-	}, err
-}
-
-// tell prints one line of the table. The memory is that of client and lab.
-func tell(what string, n int, ours, floor figures) {
-	log.Printf("%s vms=%d calls_per_vm=%.2f floor_calls_per_vm=%.2f bytes=%d conns=%d wall_s=%.3f floor_s=%.3f ratio=%.2f heap_mb=%.1f",
-		what, n, float64(ours.calls)/float64(n), float64(floor.calls)/float64(n), ours.bytes, ours.conns,
-		ours.wall.Seconds(), floor.wall.Seconds(), ours.wall.Seconds()/floor.wall.Seconds(), float64(ours.peak)/(1<<20))
+	defer func() { _ = os.RemoveAll(dir) }()
+	return measure(&bench{lab: lab, dir: dir})
 }

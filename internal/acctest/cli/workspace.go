@@ -264,6 +264,12 @@ func (p *Process) Wait() (string, error) {
 	return output, err
 }
 
+// CPU is the time that processors worked for the command, once it has ended, and
+// for the provider's processes, which it has started and waited for.
+func (p *Process) CPU() time.Duration {
+	return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
+}
+
 // recorder keeps what is printed and can be read while the command runs.
 type recorder struct {
 	mu  sync.Mutex

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"terraform-provider-proxmox/internal/proxmox"
+)
+
+// vms goes through the life of a number of VMs.
+func (b *bench) vms(ctx context.Context, number int) error {
+	c, err := b.command()
+	if err != nil {
+		return err
+	}
+	m := &machines{command: c, bare: b.bare(), n: number}
+	for _, step := range []func(context.Context) error{m.create, m.refreshRunning, m.stop, m.refreshStopped, m.list, m.update, m.destroy} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// machines are the VMs of one measurement, and those that the bare loop makes.
+type machines struct {
+	*command
+	bare   *bare
+	n      int
+	guests []proxmox.Guest
+}
+
+func (m *machines) write(cores int, power string) error {
+	return m.configure(`
+resource "proxmox_vm" "many" {
+  count    = %d
+  name     = "bench-${count.index}"
+  template = %d
+  cpu      = { cores = %d }
+  tags     = ["bench"]
+  disks    = { scsi0 = { size_gib = 5 } }
+  network  = { net0 = { bridge = "vmbr0", firewall = true } }
+  agent    = { enabled = true }
+  power    = %q
+}
+`, m.n, template, cores, power)
+}
+
+// tell prints the line of a command beside its bare loop.
+func (m *machines) tell(ctx context.Context, what string, ours figures, floor func(ctx context.Context, vmid int) error, extra string) error {
+	least, err := m.b.cost(func() error {
+		return each(ctx, m.n, func(ctx context.Context, i int) error { return floor(ctx, bareID+i) })
+	})
+	row{what: what, unit: "vm", n: m.n, by: byCLI, ours: ours, floor: &least, extra: extra}.print()
+	return err
+}
+
+// create clones, grows, configures and starts them.
+func (m *machines) create(ctx context.Context) error {
+	if err := m.write(1, "running"); err != nil {
+		return err
+	}
+	spent, err := m.apply(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(m.find(ctx), m.tell(ctx, "create", spent, m.bareCreate, "steps=clone,grow,configure,start"))
+}
+
+func (m *machines) bareCreate(ctx context.Context, vmid int) error {
+	clone := url.Values{"newid": {fmt.Sprint(vmid)}, "name": {fmt.Sprint("bare-", vmid)}, "full": {"1"}, "storage": {storage}}
+	if err := m.bare.task(ctx, http.MethodPost, fmt.Sprintf("/nodes/%s/qemu/%d/clone", node, template), clone); err != nil {
+		return err
+	}
+	if err := m.bare.task(ctx, http.MethodPut, bareVM(vmid)+"/resize", url.Values{"disk": {"scsi0"}, "size": {"5G"}}); err != nil {
+		return err
+	}
+	config := url.Values{"cores": {"1"}, "tags": {"bench"}, "net0": {"virtio,bridge=vmbr0,firewall=1"}, "agent": {"1"}}
+	if err := m.bare.call(ctx, http.MethodPut, bareVM(vmid)+"/config", config, nil); err != nil {
+		return err
+	}
+	return m.bare.task(ctx, http.MethodPost, bareVM(vmid)+"/status/start", url.Values{})
+}
+
+func bareVM(vmid int) string { return fmt.Sprintf("/nodes/%s/qemu/%d", node, vmid) }
+
+// find learns what was made.
+func (m *machines) find(ctx context.Context) error {
+	state, err := m.State(ctx)
+	if err != nil {
+		return err
+	}
+	for _, each := range state.Values.RootModule.Resources {
+		vmid, _ := each.Values["vmid"].(float64)
+		uid, _ := each.Values["uid"].(string)
+		at, _ := each.Values["node"].(string)
+		m.guests = append(m.guests, proxmox.Guest{Kind: proxmox.KindVM, VMID: int(vmid), UID: uid, Node: at})
+	}
+	if len(m.guests) != m.n {
+		return fmt.Errorf("the state holds %d VMs, not %d", len(m.guests), m.n)
+	}
+	return nil
+}
+
+func (m *machines) refreshRunning(ctx context.Context) error {
+	return m.refresh(ctx, "on", func(ctx context.Context, client *proxmox.Client, guest proxmox.Guest) error {
+		_, err := client.VMs.AgentInterfaces(ctx, guest.Node, guest.VMID)
+		return err
+	}, func(ctx context.Context, vmid int) error {
+		return m.bare.get(ctx, "%s/agent/network-get-interfaces", bareVM(vmid))
+	})
+}
+
+func (m *machines) refreshStopped(ctx context.Context) error {
+	return m.refresh(ctx, "off",
+		func(context.Context, *proxmox.Client, proxmox.Guest) error { return nil },
+		func(context.Context, int) error { return nil })
+}
+
+// refresh measures a refresh by the client, beside the bare loop, and a plan that
+// changes nothing by the CLI.
+func (m *machines) refresh(
+	ctx context.Context, agent string, ask func(context.Context, *proxmox.Client, proxmox.Guest) error, bareAsk func(context.Context, int) error,
+) error {
+	ours := func() error {
+		client, err := m.b.client()
+		if err != nil {
+			return err
+		}
+		return each(ctx, m.n, func(ctx context.Context, i int) error {
+			look, err := client.Inspect(ctx, m.guests[i])
+			if err == nil && look.Standing != proxmox.Ours {
+				err = look.Err(m.guests[i])
+			}
+			if err != nil {
+				return err
+			}
+			return ask(ctx, client, m.guests[i])
+		})
+	}
+	floor := func() error {
+		m.bare = m.b.bare()
+		return each(ctx, m.n, func(ctx context.Context, i int) error {
+			vmid := m.guests[i].VMID
+			return errors.Join(m.bare.get(ctx, "%s/pending", bareVM(vmid)), bareAsk(ctx, vmid))
+		})
+	}
+	best, least, err := m.b.compare(ours, floor)
+	if err != nil {
+		return err
+	}
+	row{what: "refresh", unit: "vm", n: m.n, by: byClient, ours: best, floor: &least, extra: "agent=" + agent}.print()
+
+	planned, err := m.plan(ctx)
+	if err != nil {
+		return err
+	}
+	row{what: "plan", unit: "vm", n: m.n, by: byCLI, ours: planned, floor: &least, extra: "agent=" + agent}.print()
+	return nil
+}
+
+func (m *machines) stop(ctx context.Context) error {
+	if err := m.write(1, "stopped"); err != nil {
+		return err
+	}
+	spent, err := m.apply(ctx)
+	if err != nil {
+		return err
+	}
+	return m.tell(ctx, "stop", spent, func(ctx context.Context, vmid int) error {
+		return m.bare.task(ctx, http.MethodPost, bareVM(vmid)+"/status/shutdown", url.Values{})
+	}, "")
+}
+
+// list reads the lists that all refreshes share.
+func (m *machines) list(ctx context.Context) error {
+	nodes := []string{"pve1", "pve2", "pve3"}
+	ours := func() error {
+		client, err := m.b.client()
+		if err != nil {
+			return err
+		}
+		if _, err := client.View.Guests(ctx); err != nil {
+			return err
+		}
+		return each(ctx, len(nodes), func(ctx context.Context, i int) error {
+			_, err := client.View.LiveGuests(ctx, nodes[i], proxmox.KindVM)
+			return err
+		})
+	}
+	floor := func() error {
+		bare := m.b.bare()
+		if err := bare.get(ctx, "/cluster/resources?type=vm"); err != nil {
+			return err
+		}
+		return each(ctx, len(nodes), func(ctx context.Context, i int) error { return bare.get(ctx, "/nodes/%s/qemu", nodes[i]) })
+	}
+	best, least, err := m.b.compare(ours, floor)
+	row{what: "list", unit: "vm", n: 2 * m.n, by: byClient, ours: best, floor: &least, extra: "also=the_bare_loop's_vms"}.print()
+	return err
+}
+
+func (m *machines) update(ctx context.Context) error {
+	if err := m.write(2, "stopped"); err != nil {
+		return err
+	}
+	spent, err := m.apply(ctx)
+	if err != nil {
+		return err
+	}
+	return m.tell(ctx, "update", spent, func(ctx context.Context, vmid int) error {
+		return m.bare.call(ctx, http.MethodPut, bareVM(vmid)+"/config", url.Values{"cores": {"2"}}, nil)
+	}, "changes=cores")
+}
+
+func (m *machines) destroy(ctx context.Context) error {
+	spent, err := m.apply(ctx, "-destroy")
+	if err != nil {
+		return err
+	}
+	return m.tell(ctx, "destroy", spent, func(ctx context.Context, vmid int) error {
+		return m.bare.task(ctx, http.MethodDelete, bareVM(vmid), nil)
+	}, "")
+}
+
+// client is a new one, without anything cached.
+func (b *bench) client() (*proxmox.Client, error) {
+	id, secret := b.lab.Token("full")
+	return proxmox.New(proxmox.Options{
+		Endpoint: b.lab.URL(), TokenID: id, TokenSecret: secret, CAPEM: b.lab.CAPEM(),
+		VMIDRange: proxmox.VMIDRange{First: firstID, Last: lastID},
+	})
+}
