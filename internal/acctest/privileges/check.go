@@ -16,7 +16,7 @@ const agent = "terraform-provider-proxmox"
 
 // Check fails a test in which the provider made a call that needs a privilege
 // which no capability names.
-func Check(t *testing.T, lab *pvelab.Lab) {
+func Check(t testing.TB, lab *pvelab.Lab) {
 	t.Helper()
 
 	for _, q := range lab.Questions() {

@@ -8,7 +8,7 @@ import (
 
 // InvokeAction validates, plans and invokes an action, as the CLI does, and
 // returns its progress.
-func (s *Server) InvokeAction(t *testing.T, name string, block Object) (progress []string, diagnostics Diagnostics) {
+func (s *Server) InvokeAction(t testing.TB, name string, block Object) (progress []string, diagnostics Diagnostics) {
 	t.Helper()
 
 	server, ok := s.server.(tfprotov6.ActionServer)

@@ -9,7 +9,7 @@ import (
 
 // propose is what the CLI proposes: the configuration, and the state's values
 // where it says nothing.
-func propose(t *testing.T, config, state tftypes.Value) tftypes.Value {
+func propose(t testing.TB, config, state tftypes.Value) tftypes.Value {
 	t.Helper()
 
 	switch {
@@ -38,7 +38,7 @@ func propose(t *testing.T, config, state tftypes.Value) tftypes.Value {
 
 // hideSecrets makes the write-only attributes null, as they are in all that the
 // CLI keeps.
-func hideSecrets(t *testing.T, schema []*tfprotov6.SchemaAttribute, object tftypes.Value) tftypes.Value {
+func hideSecrets(t testing.TB, schema []*tfprotov6.SchemaAttribute, object tftypes.Value) tftypes.Value {
 	t.Helper()
 
 	if object.IsNull() || !object.IsKnown() {
@@ -59,7 +59,7 @@ func hideSecrets(t *testing.T, schema []*tfprotov6.SchemaAttribute, object tftyp
 // checkPlan holds a plan against its configuration: what is configured is
 // planned, or state's value that means the same; a configured map has the
 // configured keys and no others.
-func checkPlan(t *testing.T, at string, config, planned, state tftypes.Value) {
+func checkPlan(t testing.TB, at string, config, planned, state tftypes.Value) {
 	t.Helper()
 
 	switch {
@@ -86,7 +86,7 @@ func checkPlan(t *testing.T, at string, config, planned, state tftypes.Value) {
 }
 
 // checkApplied holds what was applied against the plan: what was known is so.
-func checkApplied(t *testing.T, at string, planned, applied tftypes.Value) {
+func checkApplied(t testing.TB, at string, planned, applied tftypes.Value) {
 	t.Helper()
 
 	switch {
@@ -117,7 +117,7 @@ func isObject(v tftypes.Value) bool {
 
 // members are the attributes of an object or the elements of a map, none of one
 // that is null or unknown.
-func members(t *testing.T, of tftypes.Value) map[string]tftypes.Value {
+func members(t testing.TB, of tftypes.Value) map[string]tftypes.Value {
 	t.Helper()
 
 	if of.IsNull() || !of.IsKnown() {
@@ -127,7 +127,7 @@ func members(t *testing.T, of tftypes.Value) map[string]tftypes.Value {
 }
 
 // objectOf is a value as an [Object], nil for null.
-func objectOf(t *testing.T, of tftypes.Value) Object {
+func objectOf(t testing.TB, of tftypes.Value) Object {
 	t.Helper()
 
 	object, _ := decode(t, of).(Object)

@@ -25,14 +25,14 @@ type Lab struct {
 
 // NewLab starts a lab, and configures a provider with one of its tokens and
 // what the block has beside.
-func NewLab(t *testing.T, p provider.Provider, token string, block Object) *Lab {
+func NewLab(t testing.TB, p provider.Provider, token string, block Object) *Lab {
 	t.Helper()
 
 	return NewLabOf(t, pvelab.Options{Speed: labSpeed}, p, token, block)
 }
 
 // NewLabOf is [NewLab] with another lab than the default one.
-func NewLabOf(t *testing.T, options pvelab.Options, p provider.Provider, token string, block Object) *Lab {
+func NewLabOf(t testing.TB, options pvelab.Options, p provider.Provider, token string, block Object) *Lab {
 	t.Helper()
 
 	lab, err := pvelab.New(options)

@@ -17,7 +17,7 @@ type Listed struct {
 
 // List validates a list block and asks for what it lists, as `terraform query`
 // does. A limit of 0 is none.
-func (s *Server) List(t *testing.T, name string, block Object, limit int64, includeResource bool) (found []Listed, diagnostics Diagnostics) {
+func (s *Server) List(t testing.TB, name string, block Object, limit int64, includeResource bool) (found []Listed, diagnostics Diagnostics) {
 	t.Helper()
 
 	server, ok := s.server.(tfprotov6.ListResourceServer)
@@ -47,7 +47,7 @@ func (s *Server) List(t *testing.T, name string, block Object, limit int64, incl
 	return found, diagnostics
 }
 
-func (s *Server) listed(t *testing.T, name string, result tfprotov6.ListResourceResult) Listed {
+func (s *Server) listed(t testing.TB, name string, result tfprotov6.ListResourceResult) Listed {
 	t.Helper()
 
 	listed := Listed{Name: result.DisplayName, Identity: s.identity(t, name, result.Identity)}
@@ -60,7 +60,7 @@ func (s *Server) listed(t *testing.T, name string, result tfprotov6.ListResource
 }
 
 // identitySchema is that of a resource's identity.
-func (s *Server) identitySchema(t *testing.T, name string) *tfprotov6.ResourceIdentitySchema {
+func (s *Server) identitySchema(t testing.TB, name string) *tfprotov6.ResourceIdentitySchema {
 	t.Helper()
 
 	schemas, err := s.server.GetResourceIdentitySchemas(t.Context(), &tfprotov6.GetResourceIdentitySchemasRequest{})
@@ -72,7 +72,7 @@ func (s *Server) identitySchema(t *testing.T, name string) *tfprotov6.ResourceId
 }
 
 // identity decodes a resource's identity, nil where there is none.
-func (s *Server) identity(t *testing.T, name string, data *tfprotov6.ResourceIdentityData) Object {
+func (s *Server) identity(t testing.TB, name string, data *tfprotov6.ResourceIdentityData) Object {
 	t.Helper()
 
 	if data == nil || data.IdentityData == nil {
@@ -84,14 +84,14 @@ func (s *Server) identity(t *testing.T, name string, data *tfprotov6.ResourceIde
 }
 
 // Identity is the resource's identity, nil where it has none.
-func (r *Resource) Identity(t *testing.T) Object {
+func (r *Resource) Identity(t testing.TB) Object {
 	t.Helper()
 	return r.server.identity(t, r.name, r.identity)
 }
 
 // Import imports a resource by its id, or by its identity where the id is "", and
 // refreshes it.
-func (s *Server) Import(t *testing.T, name, id string, identity Object) (*Resource, Diagnostics) {
+func (s *Server) Import(t testing.TB, name, id string, identity Object) (*Resource, Diagnostics) {
 	t.Helper()
 
 	request := &tfprotov6.ImportResourceStateRequest{TypeName: name, ID: id}
@@ -111,7 +111,7 @@ func (s *Server) Import(t *testing.T, name, id string, identity Object) (*Resour
 
 // IdentityAttributes are the attributes of a resource's identity, with whether an
 // import has to name them.
-func (s *Server) IdentityAttributes(t *testing.T, name string) map[string]bool {
+func (s *Server) IdentityAttributes(t testing.TB, name string) map[string]bool {
 	t.Helper()
 
 	required := map[string]bool{}

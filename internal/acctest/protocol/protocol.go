@@ -23,7 +23,7 @@ type Server struct {
 type Diagnostics []*tfprotov6.Diagnostic
 
 // New serves a provider.
-func New(t *testing.T, p provider.Provider) *Server {
+func New(t testing.TB, p provider.Provider) *Server {
 	t.Helper()
 
 	server, err := providerserver.NewProtocol6WithError(p)()
@@ -38,7 +38,7 @@ func New(t *testing.T, p provider.Provider) *Server {
 
 // Configure sends a provider block, as the CLI does: it is validated, and
 // configures the provider when it is valid.
-func (s *Server) Configure(t *testing.T, block Object) Diagnostics {
+func (s *Server) Configure(t testing.TB, block Object) Diagnostics {
 	t.Helper()
 
 	if block == nil {
@@ -57,7 +57,7 @@ func (s *Server) Configure(t *testing.T, block Object) Diagnostics {
 
 // ReadDataSource validates and reads a data source. The state is nil when it
 // could not be read.
-func (s *Server) ReadDataSource(t *testing.T, name string, block Object) (Object, Diagnostics) {
+func (s *Server) ReadDataSource(t testing.TB, name string, block Object) (Object, Diagnostics) {
 	t.Helper()
 
 	schema := s.Schemas.DataSourceSchemas[name]
@@ -120,7 +120,7 @@ func Attribute(diagnostic *tfprotov6.Diagnostic) string {
 	return string(name)
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 
 	if err != nil {

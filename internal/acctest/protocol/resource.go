@@ -39,7 +39,7 @@ type Plan struct {
 }
 
 // Manage begins with a resource that is not there.
-func (s *Server) Manage(t *testing.T, name string) *Resource {
+func (s *Server) Manage(t testing.TB, name string) *Resource {
 	t.Helper()
 
 	schema := s.Schemas.ResourceSchemas[name]
@@ -76,7 +76,7 @@ func (r *Resource) Forget(t *testing.T, names ...string) {
 
 // Plan validates a configuration and plans it; nil plans the destruction. The
 // plan is nil when there are errors.
-func (r *Resource) Plan(t *testing.T, config Object) (*Plan, Diagnostics) {
+func (r *Resource) Plan(t testing.TB, config Object) (*Plan, Diagnostics) {
 	t.Helper()
 
 	given := tftypes.NewValue(r.schema.ValueType(), nil)
@@ -107,7 +107,7 @@ func (r *Resource) Plan(t *testing.T, config Object) (*Plan, Diagnostics) {
 	return plan, planned.Diagnostics
 }
 
-func (r *Resource) validate(t *testing.T, config tftypes.Value) Diagnostics {
+func (r *Resource) validate(t testing.TB, config tftypes.Value) Diagnostics {
 	t.Helper()
 
 	validated, err := r.server.server.ValidateResourceConfig(t.Context(), &tfprotov6.ValidateResourceConfigRequest{
@@ -122,7 +122,7 @@ func (r *Resource) validate(t *testing.T, config tftypes.Value) Diagnostics {
 func (p *Plan) Empty() bool { return p.planned.Equal(p.resource.state) }
 
 // Changes names the attributes of the first level that the plan changes.
-func (p *Plan) Changes(t *testing.T) []string {
+func (p *Plan) Changes(t testing.TB) []string {
 	t.Helper()
 
 	var names []string
@@ -137,7 +137,7 @@ func (p *Plan) Changes(t *testing.T) []string {
 
 // Apply applies the plan. The resource keeps what comes of it, also where there
 // are errors.
-func (p *Plan) Apply(t *testing.T) Diagnostics {
+func (p *Plan) Apply(t testing.TB) Diagnostics {
 	t.Helper()
 
 	r := p.resource
@@ -159,7 +159,7 @@ func (r *Resource) In(server *Server) { r.server = server }
 // Replace does what the CLI does with a resource whose creation failed: it plans
 // it as a new one, and in the next run plans that again, destroys the resource and
 // makes it anew, or the other way round, with create_before_destroy.
-func (r *Resource) Replace(t *testing.T, config Object, createFirst bool, next *Server) Diagnostics {
+func (r *Resource) Replace(t testing.TB, config Object, createFirst bool, next *Server) Diagnostics {
 	t.Helper()
 
 	none := tftypes.NewValue(r.schema.ValueType(), nil)
@@ -188,7 +188,7 @@ func (r *Resource) Replace(t *testing.T, config Object, createFirst bool, next *
 }
 
 // Refresh reads the resource.
-func (r *Resource) Refresh(t *testing.T) Diagnostics {
+func (r *Resource) Refresh(t testing.TB) Diagnostics {
 	t.Helper()
 
 	read, err := r.server.server.ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{
@@ -199,14 +199,14 @@ func (r *Resource) Refresh(t *testing.T) Diagnostics {
 	return read.Diagnostics
 }
 
-func (r *Resource) keep(t *testing.T, state *tfprotov6.DynamicValue, private []byte, identity *tfprotov6.ResourceIdentityData) {
+func (r *Resource) keep(t testing.TB, state *tfprotov6.DynamicValue, private []byte, identity *tfprotov6.ResourceIdentityData) {
 	t.Helper()
 
 	r.state, r.private, r.identity = r.decode(t, state), private, identity
 	r.State = objectOf(t, r.state)
 }
 
-func (r *Resource) decode(t *testing.T, from *tfprotov6.DynamicValue) tftypes.Value {
+func (r *Resource) decode(t testing.TB, from *tfprotov6.DynamicValue) tftypes.Value {
 	t.Helper()
 
 	if from == nil {
@@ -217,7 +217,7 @@ func (r *Resource) decode(t *testing.T, from *tfprotov6.DynamicValue) tftypes.Va
 	return decoded
 }
 
-func dynamic(t *testing.T, from tftypes.Value) *tfprotov6.DynamicValue {
+func dynamic(t testing.TB, from tftypes.Value) *tfprotov6.DynamicValue {
 	t.Helper()
 
 	encoded, err := tfprotov6.NewDynamicValue(from.Type(), from)

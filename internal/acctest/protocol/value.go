@@ -20,7 +20,7 @@ type unknown string
 
 // At goes down into objects within the object, and fails the test where there
 // is none.
-func (o Object) At(t *testing.T, names ...string) Object {
+func (o Object) At(t testing.TB, names ...string) Object {
 	t.Helper()
 
 	for _, name := range names {
@@ -35,7 +35,7 @@ func (o Object) At(t *testing.T, names ...string) Object {
 
 // Want fails the test for each of the attributes that has another value. A nil
 // is null.
-func (o Object) Want(t *testing.T, attributes Object) {
+func (o Object) Want(t testing.TB, attributes Object) {
 	t.Helper()
 
 	for name, want := range attributes {
@@ -45,7 +45,7 @@ func (o Object) Want(t *testing.T, attributes Object) {
 	}
 }
 
-func encode(t *testing.T, as tftypes.Type, given any) *tfprotov6.DynamicValue {
+func encode(t testing.TB, as tftypes.Type, given any) *tfprotov6.DynamicValue {
 	t.Helper()
 
 	dynamic, err := tfprotov6.NewDynamicValue(as, value(t, as, given))
@@ -54,7 +54,7 @@ func encode(t *testing.T, as tftypes.Type, given any) *tfprotov6.DynamicValue {
 }
 
 // value builds a value of a type.
-func value(t *testing.T, as tftypes.Type, given any) tftypes.Value {
+func value(t testing.TB, as tftypes.Type, given any) tftypes.Value {
 	t.Helper()
 
 	if as.Is(tftypes.DynamicPseudoType) && given != nil && given != Unknown {
@@ -78,7 +78,7 @@ func value(t *testing.T, as tftypes.Type, given any) tftypes.Value {
 	}
 }
 
-func objectValue(t *testing.T, as tftypes.Type, given Object) tftypes.Value {
+func objectValue(t testing.TB, as tftypes.Type, given Object) tftypes.Value {
 	t.Helper()
 
 	values := map[string]tftypes.Value{}
@@ -98,7 +98,7 @@ func objectValue(t *testing.T, as tftypes.Type, given Object) tftypes.Value {
 }
 
 // typeOf is the type that the CLI gives to a value that may be of any.
-func typeOf(t *testing.T, given any) tftypes.Type {
+func typeOf(t testing.TB, given any) tftypes.Type {
 	t.Helper()
 
 	switch v := given.(type) {
@@ -124,7 +124,7 @@ func typeOf(t *testing.T, given any) tftypes.Type {
 	return tftypes.DynamicPseudoType
 }
 
-func listValue(t *testing.T, as tftypes.Type, given []any) tftypes.Value {
+func listValue(t testing.TB, as tftypes.Type, given []any) tftypes.Value {
 	t.Helper()
 
 	element := func(int) tftypes.Type { return nil }
@@ -147,7 +147,7 @@ func listValue(t *testing.T, as tftypes.Type, given []any) tftypes.Value {
 
 // decode turns a value into plain Go: nil, string, bool, float64, []any,
 // [Object], and [Unknown] for what is unknown, of whatever type.
-func decode(t *testing.T, v tftypes.Value) any {
+func decode(t testing.TB, v tftypes.Value) any {
 	t.Helper()
 
 	if !v.IsKnown() {
@@ -180,7 +180,7 @@ func decode(t *testing.T, v tftypes.Value) any {
 	}
 }
 
-func plain[T any](t *testing.T, v tftypes.Value) T {
+func plain[T any](t testing.TB, v tftypes.Value) T {
 	t.Helper()
 
 	var into T
