@@ -3,13 +3,13 @@
 package main
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"log"
 	"os"
 
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
 
 	"terraform-provider-proxmox/internal/provider"
 )
@@ -27,11 +27,12 @@ func main() {
 		return
 	}
 
-	err := providerserver.Serve(context.Background(), provider.New(version), providerserver.ServeOpts{
-		Address: provider.Address,
-		Debug:   *debug,
-	})
-	if err != nil {
+	var options []tf6server.ServeOpt
+	if *debug {
+		options = append(options, tf6server.WithManagedDebug())
+	}
+	serve := func() tfprotov6.ProviderServer { return provider.Serve(version) }
+	if err := tf6server.Serve(provider.Address, serve, options...); err != nil {
 		log.Fatal(err)
 	}
 }

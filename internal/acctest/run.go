@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 
 	"terraform-provider-proxmox/internal/acctest/cli"
@@ -22,7 +21,7 @@ var Source = provider.Address[strings.Index(provider.Address, "/")+1:]
 // Factories serve the provider from this process to terraform-plugin-testing.
 func Factories() map[string]func() (tfprotov6.ProviderServer, error) {
 	return map[string]func() (tfprotov6.ProviderServer, error){
-		"proxmox": providerserver.NewProtocol6WithError(provider.New("test")()),
+		"proxmox": func() (tfprotov6.ProviderServer, error) { return provider.Serve("test"), nil },
 	}
 }
 

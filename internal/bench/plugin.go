@@ -9,7 +9,8 @@ import (
 	"os"
 	"time"
 
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6/tf6server"
 
 	"terraform-provider-proxmox/internal/provider"
 )
@@ -24,8 +25,8 @@ const (
 
 // servePlugin is the provider as it is released; at its end it writes down what
 // it has used, which nobody else can tell from what the CLI uses.
-func servePlugin(ctx context.Context) error {
-	if err := providerserver.Serve(ctx, provider.New("bench"), providerserver.ServeOpts{Address: provider.Address}); err != nil {
+func servePlugin(context.Context) error {
+	if err := tf6server.Serve(provider.Address, func() tfprotov6.ProviderServer { return provider.Serve("bench") }); err != nil {
 		return err
 	}
 	file, err := os.OpenFile(os.Getenv(usageFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)

@@ -12,9 +12,11 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/packed"
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
@@ -40,6 +42,9 @@ func New(version string) func() provider.Provider {
 		return &proxmoxProvider{version: version, env: os.Getenv}
 	}
 }
+
+// Serve serves the provider to the CLI.
+func Serve(version string) tfprotov6.ProviderServer { return packed.Serve(New(version)()) }
 
 // Metadata names the provider: the prefix of its types.
 func (p *proxmoxProvider) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {

@@ -17,6 +17,7 @@ import (
 	"terraform-provider-proxmox/internal/datasources/replication"
 	"terraform-provider-proxmox/internal/datasources/storage"
 	"terraform-provider-proxmox/internal/datasources/template"
+	"terraform-provider-proxmox/internal/framework/packed"
 	"terraform-provider-proxmox/internal/resources/connection"
 	"terraform-provider-proxmox/internal/resources/container"
 	"terraform-provider-proxmox/internal/resources/fenceaction"
@@ -25,7 +26,8 @@ import (
 	"terraform-provider-proxmox/internal/resources/vm"
 )
 
-// Resources lists the constructors of the resources.
+// Resources lists the constructors of the resources, and of the packed variants of
+// those with many attributes.
 func (p *proxmoxProvider) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{
 		connection.New,
@@ -34,6 +36,8 @@ func (p *proxmoxProvider) Resources(context.Context) []func() resource.Resource 
 		firewall.New,
 		seediso.New,
 		vm.New,
+		packed.Of(func() packed.Resource { return &container.Resource{} }),
+		packed.Of(func() packed.Resource { return &vm.Resource{} }),
 	}
 }
 

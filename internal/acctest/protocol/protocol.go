@@ -6,9 +6,10 @@ import (
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/provider"
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
+
+	"terraform-provider-proxmox/internal/framework/packed"
 )
 
 // Server is a provider that is spoken to.
@@ -26,8 +27,7 @@ type Diagnostics []*tfprotov6.Diagnostic
 func New(t testing.TB, p provider.Provider) *Server {
 	t.Helper()
 
-	server, err := providerserver.NewProtocol6WithError(p)()
-	must(t, err)
+	server := packed.Serve(p)
 	schemas, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
 	must(t, err)
 	if errors := Diagnostics(schemas.Diagnostics).Errors(); len(errors) != 0 {

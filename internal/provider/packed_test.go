@@ -1,0 +1,89 @@
+package provider_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
+
+	"terraform-provider-proxmox/internal/acctest/protocol"
+	"terraform-provider-proxmox/internal/provider"
+	"terraform-provider-proxmox/internal/resources/container"
+	"terraform-provider-proxmox/internal/resources/vm"
+)
+
+// No CLI sees the packed variants of resources.
+func TestPackedVariantsAreHidden(t *testing.T) {
+	t.Parallel()
+	served := provider.Serve("test")
+	metadata, err := served.GetMetadata(t.Context(), &tfprotov6.GetMetadataRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	identities, err := served.GetResourceIdentitySchemas(t.Context(), &tfprotov6.GetResourceIdentitySchemasRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]bool{}
+	for _, each := range metadata.Resources {
+		names[each.TypeName] = true
+	}
+	for name := range protocol.New(t, provider.New("test")()).Schemas.ResourceSchemas {
+		names[name] = true
+	}
+	for name := range identities.IdentitySchemas {
+		names[name] = true
+	}
+	for name := range names {
+		if strings.HasSuffix(name, "_packed") {
+			t.Errorf("%s is served", name)
+		}
+	}
+	if !names["proxmox_vm"] {
+		t.Error("proxmox_vm is not served")
+	}
+}
+
+// What has a packed variant plans by itself: the framework's own ways to do so would
+// not be asked.
+func TestPackedResourcesHaveNoPlanModifiers(t *testing.T) {
+	t.Parallel()
+	for _, constructor := range []func() resource.Resource{container.New, vm.New} {
+		var resp resource.SchemaResponse
+		constructor().Schema(t.Context(), resource.SchemaRequest{}, &resp)
+		for name, attribute := range resp.Schema.Attributes {
+			checkPlain(t, name, reflect.ValueOf(attribute))
+		}
+	}
+}
+
+// checkPlain looks for defaults and plan modifiers in an attribute and in those
+// within.
+func checkPlain(t *testing.T, at string, attribute reflect.Value) {
+	t.Helper()
+	for attribute.Kind() == reflect.Interface || attribute.Kind() == reflect.Pointer {
+		attribute = attribute.Elem()
+	}
+	switch attribute.Kind() {
+	case reflect.Map:
+		for _, key := range attribute.MapKeys() {
+			checkPlain(t, at+"."+key.String(), attribute.MapIndex(key))
+		}
+		return
+	case reflect.Struct:
+	default:
+		t.Fatalf("%s is a %s", at, attribute.Kind())
+	}
+	for _, name := range []string{"Default", "PlanModifiers"} {
+		if field := attribute.FieldByName(name); field.IsValid() && !field.IsNil() {
+			t.Errorf("%s has %s", at, name)
+		}
+	}
+	for _, name := range []string{"Attributes", "NestedObject"} {
+		if field := attribute.FieldByName(name); field.IsValid() {
+			checkPlain(t, at, field)
+		}
+	}
+}
