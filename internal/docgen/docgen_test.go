@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 
 	"terraform-provider-proxmox/internal/acctest"
 	"terraform-provider-proxmox/internal/provider"
@@ -26,11 +25,7 @@ const root = "../.."
 func read(t *testing.T) *schemas {
 	t.Helper()
 
-	server, err := providerserver.NewProtocol6WithError(provider.New("test")())()
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := readSchemas(t.Context(), server)
+	found, err := readSchemas(t.Context(), provider.Serve("test"))
 	if err != nil {
 		t.Fatal(err)
 	}

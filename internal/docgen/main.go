@@ -13,8 +13,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/hashicorp/terraform-plugin-framework/providerserver"
-
 	"terraform-provider-proxmox/internal/provider"
 )
 
@@ -34,11 +32,7 @@ func main() {
 
 // run writes schema.json and templates/ into a folder.
 func run(ctx context.Context, templates, into string) error {
-	server, err := providerserver.NewProtocol6WithError(provider.New("docs")())()
-	if err != nil {
-		return err
-	}
-	schemas, err := readSchemas(ctx, server)
+	schemas, err := readSchemas(ctx, provider.Serve("docs"))
 	if err != nil {
 		return err
 	}
