@@ -22,7 +22,7 @@ func (n *node) byHand(t *testing.T) {
 		path   string
 		params byhand.Params
 	}{
-		{"/access/roles", byhand.Params{"roleid": "BootstrapSeeds", "privs": "Datastore.Audit"}},
+		{"/access/roles", byhand.Params{"roleid": "BootstrapSeeds", "privs": "Datastore.Allocate,Datastore.AllocateTemplate,Datastore.Audit"}},
 		{"/storage", byhand.Params{"storage": "terraform-seeds", "type": "dir", "path": "/srv/seeds", "content": "iso"}},
 		{"/pools", byhand.Params{"poolid": "bootstrapped", "comment": "of others, not of terraform-bootstrap"}},
 		{"/pools", byhand.Params{"poolid": "bootstrapped/id-20001"}},
@@ -92,6 +92,46 @@ func TestBootstrapLeavesOthers(t *testing.T) {
 		if found := n.names(t, there.path, there.key); !slices.Contains(found, there.name) {
 			t.Errorf("%s is gone from %s: %v", there.name, there.path, found)
 		}
+	}
+}
+
+// TestBootstrapChangesNothingOfOthers: a role, a token and a file that have the
+// names which the script uses stop it.
+func TestBootstrapChangesNothingOfOthers(t *testing.T) {
+	t.Parallel()
+
+	n := newNode(t, "9.2")
+	ctx := context.Background()
+	role := byhand.Params{"roleid": "BootstrapView", "privs": "VM.Audit"}
+	if err := n.hand(t).Call(ctx, http.MethodPost, "/access/roles", role, nil); err != nil {
+		t.Fatal(err)
+	}
+	if output, _, err := n.try(t, nil, "role"); err == nil || !strings.Contains(output, "choose another ROLE_PREFIX") {
+		t.Errorf("a role of others: %v\n%s", err, output)
+	}
+	var held map[string]any
+	if err := n.hand(t).Call(ctx, http.MethodGet, "/access/roles/BootstrapView", nil, &held); err != nil || len(held) != 1 {
+		t.Errorf("the role of others holds %v (%v)", held, err)
+	}
+	if err := n.hand(t).Call(ctx, http.MethodDelete, "/access/roles/BootstrapView", nil, nil); err != nil {
+		t.Fatal(err)
+	}
+
+	write(t, n.path("work"), "proxmox.auto.tfvars", []byte("mine = true\n"))
+	if output, _, err := n.try(t, nil, "role", "seed", "token"); err == nil || !strings.Contains(output, "./proxmox.auto.tfvars is not of this script") {
+		t.Errorf("a file of others: %v\n%s", err, output)
+	}
+	if n.file(t, "proxmox.auto.tfvars") != "mine = true\n" {
+		t.Error("the file of others was overwritten")
+	}
+
+	token := byhand.Params{"comment": "of others"}
+	if err := n.hand(t).Call(ctx, http.MethodPost, "/access/users/bootstrap@pve/token/provider", token, nil); err != nil {
+		t.Fatal(err)
+	}
+	output, changes, err := n.try(t, []string{"FORCE_TOKEN=true"}, "token")
+	if err == nil || len(changes) != 0 || !strings.Contains(output, "the token bootstrap@pve!provider is not of this script") {
+		t.Errorf("a token of others: %v, changes %v\n%s", err, changes, output)
 	}
 }
 

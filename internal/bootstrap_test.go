@@ -358,6 +358,9 @@ func (n *node) uninstall(t *testing.T) {
 	if output, changes := n.run(t, nil, "uninstall"); len(changes) != 0 {
 		t.Errorf("a second time there is nothing to do: %v\n%s", changes, output)
 	}
+	if left, _ := os.ReadDir(n.path("work")); len(left) != 0 {
+		t.Errorf("uninstall left %v", left)
+	}
 	for path, gone := range map[string]string{"/access/roles": "Bootstrap[A-Z]", "/access/acl": "bootstrap@pve!provider", "/pools": `"bootstrapped`, "/storage": "terraform-seeds"} {
 		var out any
 		if err := n.hand(t).Call(context.Background(), "GET", path, nil, &out); err != nil {

@@ -139,7 +139,9 @@ ensure_role() {
 		return
 	fi
 	held=$(printf '%s' "$held" | tr -d '{}" ' | tr ',' '\n' | sed 's/:.*//' | words)
-	[ "$held" = "$wanted" ] || change pveum role modify "$1" --privs "$(printf '%s' "$wanted" | tr '\n' ' ')"
+	[ "$held" != "$wanted" ] || return 0
+	noted role "$1" || die "the role $1 is there, holds other privileges, and is not of this script: choose another ROLE_PREFIX"
+	change pveum role modify "$1" --privs "$(printf '%s' "$wanted" | tr '\n' ' ')"
 }
 
 # granted KIND ID PATH ROLE PROPAGATE
@@ -194,11 +196,20 @@ step_token() {
 
 # The secret of a token is shown once: a token that is there is left alone.
 issue_token() {
-	if exists "/access/users/$PVE_USER/token/$TOKEN"; then
+	file=proxmox.auto.tfvars
+	[ "$output" = tfvars ] || file=proxmox.env
+	if token=$(get "/access/users/$PVE_USER/token/$TOKEN"); then
 		if [ "$FORCE_TOKEN" != true ]; then
 			say "the token $TOKEN_ID is there; its secret cannot be read again (FORCE_TOKEN=true issues it anew)"
 			return
 		fi
+		case $token in
+		*"$MARK"*) ;;
+		*) die "the token $TOKEN_ID is not of this script and stays: choose another TOKEN, or remove it by hand" ;;
+		esac
+	fi
+	[ ! -e "$file" ] || written "$file" || die "./$file is not of this script and stays: move it away, or work in another folder"
+	if [ -n "$token" ]; then
 		change pveum user token remove "$PVE_USER" "$TOKEN"
 	fi
 	say "+ pveum user token add $PVE_USER $TOKEN --privsep 1"
@@ -209,19 +220,21 @@ issue_token() {
 	write_credentials "$secret"
 }
 
-# write_credentials SECRET
+# written FILE reports whether this script wrote a file.
+written() { head -n 1 "$1" | grep -qF "$MARK"; }
+
+# write_credentials SECRET writes $file.
 write_credentials() {
 	endpoint=${ENDPOINT:-https://$(hostname -f):8006}
 	first=${VMID_RANGE%-*}
 	last=${VMID_RANGE#*-}
-	file=proxmox.auto.tfvars
-	[ "$output" = tfvars ] || file=proxmox.env
 	say "+ write ./$file"
 	rm -f "$file"
 	(
 		umask 077
 		if [ "$output" = env ]; then
 			cat >"$file" <<EOF
+# Written by bootstrap-proxmox-host.sh ($MARK).
 export PROXMOX_ENDPOINT='$endpoint'
 export PROXMOX_TOKEN_ID='$TOKEN_ID'
 export PROXMOX_TOKEN_SECRET='$1'
@@ -235,6 +248,7 @@ export PROXMOX_TEMPLATE_VMID='$TEMPLATE_VMID'
 EOF
 		else
 			cat >"$file" <<EOF
+# Written by bootstrap-proxmox-host.sh ($MARK).
 proxmox = {
   endpoint     = "$endpoint"
   token_id     = "$TOKEN_ID"
@@ -375,6 +389,22 @@ step_uninstall() {
 		leave "the certificate $CERT.pem"
 	elif [ -f "$CERT.pem" ]; then
 		change pvenode cert delete 1
+	fi
+	uninstall_files
+}
+
+# uninstall_files removes what was written into this folder.
+uninstall_files() {
+	for file in proxmox.auto.tfvars proxmox.env; do
+		[ -f "$file" ] || continue
+		if written "$file"; then
+			change rm -f "$file"
+		else
+			leave "./$file"
+		fi
+	done
+	if cmp -s "$PVE_DIR/pve-root-ca.pem" proxmox-ca.pem; then
+		change rm -f proxmox-ca.pem
 	fi
 }
 
