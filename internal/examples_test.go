@@ -69,7 +69,12 @@ func TestAccGuidesAreValid(t *testing.T) {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
 
-			if !strings.Contains(configuration, "required_providers") {
+			configuration := configuration
+			switch {
+			case strings.Contains(configuration, "required_providers"):
+			case strings.Contains(configuration, "provider \"proxmox\""):
+				configuration = requiresProvider + configuration
+			default:
 				configuration = target.Provider() + configuration
 			}
 			workspace := target.Workspace(t)
@@ -78,6 +83,13 @@ func TestAccGuidesAreValid(t *testing.T) {
 		})
 	}
 }
+
+const requiresProvider = `terraform {
+  required_providers {
+    proxmox = { source = "holdfast/proxmox" }
+  }
+}
+`
 
 // shownIn are the configurations that a guide shows.
 func shownIn(t *testing.T, file string) string {
