@@ -256,7 +256,11 @@ func TestAccSeedISO_storageAway(t *testing.T) {
 	b.write(userData)
 	acctest.Must(t, b.Hand.Call(ctx, http.MethodPut, "/storage/seeds", byhand.Params{"disable": 1}, nil))
 	b.refused(`Storage "seeds" is not enabled on node pve1`)
-	acctest.Must(t, b.Hand.Call(ctx, http.MethodPut, "/storage/seeds", byhand.Params{"disable": 0, "nodes": "pve2"}, nil))
+	acctest.Must(t, b.Hand.Call(ctx, http.MethodPut, "/storage/seeds", byhand.Params{"disable": 0}, nil))
+	b.Lab.Faults().StorageAway("seeds", true)
+	b.refused(`Storage "seeds" is not active on node pve1`, "cannot reach it right now")
+	b.Lab.Faults().StorageAway("seeds", false)
+	acctest.Must(t, b.Hand.Call(ctx, http.MethodPut, "/storage/seeds", byhand.Params{"nodes": "pve2"}, nil))
 	b.refused("is disabled, or limited to other nodes")
 	acctest.Must(t, b.Write(b.Provider()+block("seeds", userData, `node = "pve2"`)))
 	acctest.MustRun(t, b.Workspace, "apply", "-auto-approve")
@@ -439,13 +443,11 @@ func TestAccSeedISO_leastPrivilege(t *testing.T) {
 	acctest.MustRun(t, b.Workspace, "destroy", "-auto-approve")
 	b.wantVolumes(text(seed, "uid"))
 
-	// Elsewhere the seed role is not held.
+	// Elsewhere the seed role is not held, which the plan says.
 	acctest.Must(t, b.Write(b.Provider()+block("shared-nfs", userData)))
-	output, err := b.Apply(context.Background())
-	if said := acctest.Unwrap(output); err == nil || !strings.Contains(said, "lacks Datastore.AllocateTemplate on /storage/shared-nfs") {
-		t.Errorf("an upload elsewhere: %v\n%s", err, output)
-	}
-	// A storage where it may upload and not delete.
+	b.refused("Cannot keep seeds on shared-nfs: the API token lacks privileges",
+		"Datastore.AllocateTemplate on /storage/shared-nfs, to upload ISO images", "Datastore.Allocate on /storage/shared-nfs, to delete ISO images")
+	// A storage where it may upload and, once it has, not delete.
 	ctx := context.Background()
 	grant := func(role, kind, holder string) {
 		acctest.Must(t, b.Hand.Call(ctx, http.MethodPut, "/access/acl", byhand.Params{
@@ -457,8 +459,13 @@ func TestAccSeedISO_leastPrivilege(t *testing.T) {
 		"roleid": "UploadOnly", "privs": "Datastore.AllocateTemplate,Datastore.Audit",
 	}, nil))
 	grant("UploadOnly", "tokens", target.TokenID)
+	b.refused("the API token lacks a privilege", "Datastore.Allocate on /storage/shared-nfs")
+	grant("PVEDatastoreAdmin", "tokens", target.TokenID)
 	acctest.MustRun(t, b.Workspace, "apply", "-auto-approve")
-	output, err = b.Destroy(ctx)
+	acctest.Must(t, b.Hand.Call(ctx, http.MethodPut, "/access/acl", byhand.Params{
+		"path": "/storage/shared-nfs", "roles": "PVEDatastoreAdmin", "tokens": target.TokenID, "delete": 1,
+	}, nil))
+	output, err := b.Destroy(ctx)
 	for _, words := range []string{"lacks Datastore.Allocate on /storage/shared-nfs", "dedicated storage"} {
 		if said := acctest.Unwrap(output); err == nil || !strings.Contains(said, words) {
 			t.Errorf("a deletion elsewhere does not say %q: %v\n%s", words, err, output)

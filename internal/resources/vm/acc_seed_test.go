@@ -204,13 +204,20 @@ func TestAccVM_seedGone(t *testing.T) {
 	acctest.MustRun(t, workspace, "destroy", "-auto-approve", "-refresh=false")
 	wantSeeds(t, target, "seeds", "iso/")
 
-	// A refresh that finds the VM gone says what is left.
+	// A refresh that finds the VM gone says what is left; what follows deletes it.
 	vm = again(t, target, workspace, "acc-seed-gone", seedLine("seeds", seedUser), `power = "stopped"`)
 	acctest.Must(t, target.Hand.Destroy(ctx, vmidOf(vm)))
 	_, output, err := workspace.Plan(ctx)
-	if said := acctest.Unwrap(output); err != nil || !strings.Contains(said, "leaves its seed behind") || !strings.Contains(said, seedValue(vm, "volume_id")) {
-		t.Errorf("the plan says %v:\n%s", err, output)
+	for _, words := range []string{"leaves its seed behind", seedValue(vm, "volume_id"), "must be replaced", `"gone"`} {
+		if said := acctest.Unwrap(output); err != nil || !strings.Contains(said, words) {
+			t.Errorf("the plan does not say %q, %v:\n%s", words, err, output)
+		}
 	}
+	vm = again(t, target, workspace, "acc-seed-gone", seedLine("seeds", seedUser), `power = "stopped"`)
+	wantSeeds(t, target, "seeds", "iso/", seedValue(vm, "volume_id"))
+	acctest.Must(t, target.Hand.Destroy(ctx, vmidOf(vm)))
+	acctest.MustRun(t, workspace, "destroy", "-auto-approve")
+	wantSeeds(t, target, "seeds", "iso/")
 }
 
 // TestAccVM_cdromMoved says so when a VM moved away from its image.
@@ -375,7 +382,7 @@ func TestAccVM_seedLeastPrivilege(t *testing.T) {
 	wantSeeds(t, target, "seeds", "iso/")
 }
 
-// TestAccVM_seedSecret keeps write-only user data out of state and plan.
+// TestAccVM_seedSecret keeps write-only parts out of state and plan.
 func TestAccVM_seedSecret(t *testing.T) {
 	skipIfShort(t)
 	t.Parallel()
@@ -383,7 +390,17 @@ func TestAccVM_seedSecret(t *testing.T) {
 	workspace := target.Workspace(t)
 	const secret = "hunter2-in-a-vm"
 	line := func(version int) string {
-		return fmt.Sprintf("seed = {\n storage = \"seeds\"\n user_data_wo = %q\n user_data_wo_version = %d\n}", "#cloud-config\npassword: "+secret+"\n", version)
+		return strings.ReplaceAll(fmt.Sprintf(`seed = {
+			storage              = "seeds"
+			user_data_wo         = "#cloud-config\npassword: %[1]s\n"
+			user_data_wo_version = VERSION
+			vendor_data_wo         = "#cloud-config\nvendor: %[1]s\n"
+			vendor_data_wo_version = VERSION
+			meta_data_wo         = "instance-id: %[1]s\n"
+			meta_data_wo_version = VERSION
+			network_config_wo         = { version = 2, wifis = { wl0 = { access-points = { home = { password = "%[1]s" } } } } }
+			network_config_wo_version = VERSION
+		}`, secret), "VERSION", fmt.Sprint(version))
 	}
 	first := again(t, target, workspace, "acc-seed-secret", line(1), `power = "stopped"`)
 	second := again(t, target, workspace, "acc-seed-secret", line(2), `power = "stopped"`)
@@ -395,7 +412,7 @@ func TestAccVM_seedSecret(t *testing.T) {
 	state, err := os.ReadFile(filepath.Join(workspace.Dir(), "terraform.tfstate"))
 	acctest.Must(t, err)
 	if strings.Contains(plan, secret) || strings.Contains(string(state), secret) {
-		t.Error("the user data are in the plan or the state")
+		t.Error("a secret is in the plan or the state")
 	}
 	acctest.MustRun(t, workspace, "destroy", "-auto-approve")
 }
