@@ -17,14 +17,10 @@ give_up() {
 
 [ -n "$(missing)" ] || exit 0
 command -v apt-get >/dev/null || give_up "there is no apt-get"
-if [ "$(id -u)" = 0 ]; then
-	root=env
-elif sudo -n true 2>/dev/null; then
-	root="sudo -n env"
-else
-	give_up "neither root nor sudo without a password"
-fi
-# shellcheck disable=SC2086 # It is a command and its first words.
-install() { timeout 300 $root DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o Acquire::Retries=1 "$@" >/dev/null; }
+sudo=
+[ "$(id -u)" = 0 ] || sudo="sudo -n"
+$sudo true 2>/dev/null || give_up "neither root nor sudo without a password"
+# shellcheck disable=SC2086 # It is no word or two.
+install() { timeout 300 $sudo env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o Acquire::Retries=1 "$@" >/dev/null; }
 install update || give_up "the package lists cannot be read"
 install install --no-install-recommends xorriso genisoimage cloud-init || give_up "the packages cannot be installed"

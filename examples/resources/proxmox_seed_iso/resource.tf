@@ -12,7 +12,7 @@ resource "proxmox_seed_iso" "k8s" {
       - [kubeadm, init]
   EOT
 
-  network_config = yamlencode({
+  network_config = {
     version = 2
     ethernets = {
       eth0 = {
@@ -23,7 +23,7 @@ resource "proxmox_seed_iso" "k8s" {
         nameservers = { addresses = ["10.0.0.53"] }
       }
     }
-  })
+  }
 }
 
 resource "proxmox_vm" "k8s" {
