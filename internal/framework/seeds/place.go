@@ -55,16 +55,11 @@ func CheckStorage(ctx context.Context, client *proxmox.Client, node, storage str
 	if _, ok := framework.FindStorage(storages, node, storage, "iso", at, diags); !ok {
 		return
 	}
-	held, err := client.View.Permissions(ctx)
-	if err != nil {
-		framework.AddError(diags, "read the token's privileges", err)
-		return
+	use := framework.Use{
+		Capability: "seed_iso", Action: "keep seeds on " + storage, Scope: proxmox.Scope{"iso": {storage}},
+		Spare: func(need proxmox.Need) bool { return !strings.HasPrefix(need.Path, "/storage/") },
 	}
-	capability, _ := proxmox.CapabilityOf("seed_iso")
-	// No privilege on a storage has another name in PVE 8.
-	_, lacks := held.CheckNeeds(capability.Needs, proxmox.Scope{"iso": {storage}}, proxmox.Version{})
-	lacks = slices.DeleteFunc(lacks, func(lack proxmox.Lack) bool { return !strings.HasPrefix(lack.Path, "/storage/") })
-	framework.AddLacks(diags, "keep seeds on "+storage, held, lacks)
+	use.Check(ctx, client, diags)
 }
 
 // Users lists the VMs that name an image. Where VMs could not be asked the error
