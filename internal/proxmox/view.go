@@ -118,15 +118,15 @@ func (v *View) VMConfig(ctx context.Context, node string, vmid int) (*GuestConfi
 	})
 }
 
-// Drop forgets the guests of a node, live states and configurations, and the
-// cluster's list of guests, after a change. A read that is under way serves
+// Drop forgets the guests of a node, live states and configurations, and what the
+// cluster and HA say of all guests, after a change. A read that is under way serves
 // those who wait for it and nobody who comes later.
 func (v *View) Drop(node string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for key := range v.entries {
 		ofNode := key.node == node && (key.what == "live" || key.what == "config")
-		if ofNode || key.what == "guests" {
+		if ofNode || key.what == "guests" || key.what == "ha" {
 			delete(v.entries, key)
 		}
 	}

@@ -8,16 +8,29 @@ import (
 	"terraform-provider-proxmox/internal/acctest/byhand"
 	"terraform-provider-proxmox/internal/acctest/protocol"
 	"terraform-provider-proxmox/internal/provider"
+	"terraform-provider-proxmox/internal/pvelab"
 )
 
 const uid = "5f0c1f3e-6a7b-4c8d-9e0f-112233445566"
 
-// newLab has a stranger in the fence scope, 101, a guest of ours, 20000, and a
-// stranger that nobody may ask, 102.
-func newLab(t *testing.T, token string) *protocol.Lab {
+// bothVersions runs a test on either version of PVE.
+func bothVersions(t *testing.T, test func(t *testing.T, version string)) {
 	t.Helper()
 
-	lab := protocol.NewLab(t, provider.New("test")(), token, protocol.Object{
+	for _, version := range []string{"9.2", "8.4"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			test(t, version)
+		})
+	}
+}
+
+// newLab has a stranger in the fence scope, 101, a guest of ours, 20000, and a
+// stranger that nobody may ask, 102.
+func newLab(t *testing.T, version string) *protocol.Lab {
+	t.Helper()
+
+	lab := protocol.NewLabOf(t, pvelab.Options{Version: version, Speed: 100}, provider.New("test")(), "full", protocol.Object{
 		"vmid_range": protocol.Object{"first": 20000, "last": 20099}, "fence_scope": protocol.Object{"vmids": []any{101}},
 	})
 	for _, vmid := range []int{101, 102, 20000} {
@@ -54,33 +67,37 @@ func probe(t *testing.T, lab *protocol.Lab, config protocol.Object, answers bool
 func TestProbe(t *testing.T) {
 	t.Parallel()
 
-	lab := newLab(t, "full")
-	probe(t, lab, protocol.Object{"vmid": 101}, true).Want(t, protocol.Object{"node": "pve1", "service_state": nil, "service_active": nil})
-	probe(t, lab, protocol.Object{"vmid": 101, "service": "nginx"}, true).Want(t, protocol.Object{"service_state": "active", "service_active": true})
-	probe(t, lab, protocol.Object{"vmid": 20000, "service": "postgresql"}, true).Want(t, protocol.Object{"service_state": "failed", "service_active": false})
-	probe(t, lab, protocol.Object{"vmid": 20000, "service": "other.service"}, true).Want(t, protocol.Object{"service_state": "inactive", "service_active": false})
-	must(t, lab.Hand.Power(t.Context(), 101, "stop"))
-	probe(t, lab, protocol.Object{"vmid": 101, "service": "nginx"}, false).Want(t, protocol.Object{"service_state": nil, "service_active": nil})
+	bothVersions(t, func(t *testing.T, version string) {
+		lab := newLab(t, version)
+		probe(t, lab, protocol.Object{"vmid": 101}, true).Want(t, protocol.Object{"node": "pve1", "service_state": nil, "service_active": nil})
+		probe(t, lab, protocol.Object{"vmid": 101, "service": "nginx"}, true).Want(t, protocol.Object{"service_state": "active", "service_active": true})
+		probe(t, lab, protocol.Object{"vmid": 20000, "service": "postgresql"}, true).Want(t, protocol.Object{"service_state": "failed", "service_active": false})
+		probe(t, lab, protocol.Object{"vmid": 20000, "service": "other.service"}, true).Want(t, protocol.Object{"service_state": "inactive", "service_active": false})
+		must(t, lab.Hand.Power(t.Context(), 101, "stop"))
+		probe(t, lab, protocol.Object{"vmid": 101, "service": "nginx"}, false).Want(t, protocol.Object{"service_state": nil, "service_active": nil})
+	})
 }
 
 func TestProbeRefused(t *testing.T) {
 	t.Parallel()
 
-	lab := newLab(t, "full")
-	before := lab.Counters().Snapshot()
-	for says, config := range map[string]protocol.Object{
-		"outside the range": {"vmid": 102},
-		"not the name":      {"vmid": 101, "service": "nginx; reboot"},
-		"name of a unit":    {"vmid": 101, "service": "--help"},
-	} {
-		_, diagnostics := lab.ReadDataSource(t, "proxmox_guest_probe", config)
-		if !strings.Contains(diagnostics.String(), says) {
-			t.Errorf("%v: %s", config, diagnostics)
+	bothVersions(t, func(t *testing.T, version string) {
+		lab := newLab(t, version)
+		before := lab.Counters().Snapshot()
+		for says, config := range map[string]protocol.Object{
+			"outside the range": {"vmid": 102},
+			"not the name":      {"vmid": 101, "service": "nginx; reboot"},
+			"name of a unit":    {"vmid": 101, "service": "--help"},
+		} {
+			_, diagnostics := lab.ReadDataSource(t, "proxmox_guest_probe", config)
+			if !strings.Contains(diagnostics.String(), says) {
+				t.Errorf("%v: %s", config, diagnostics)
+			}
 		}
-	}
-	if n := lab.Counters().Snapshot().Sub(before).Requests["POST /nodes/{node}/qemu/{vmid}/agent/exec"]; n != 0 {
-		t.Errorf("%d commands were run", n)
-	}
+		if n := lab.Counters().Snapshot().Sub(before).Requests["POST /nodes/{node}/qemu/{vmid}/agent/exec"]; n != 0 {
+			t.Errorf("%d commands were run", n)
+		}
+	})
 }
 
 func must(t *testing.T, err error) {

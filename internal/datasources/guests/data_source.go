@@ -59,18 +59,34 @@ func (m *model) read(ctx context.Context, client *proxmox.Client) error {
 	listed = slices.DeleteFunc(slices.Clone(listed), func(r proxmox.Resource) bool { return !m.wants(r) })
 	slices.SortFunc(listed, func(a, b proxmox.Resource) int { return a.VMID - b.VMID })
 	found := make([]*guest, len(listed))
-	if !m.Details.ValueBool() && m.Marked.IsNull() {
+	if m.Details.ValueBool() || !m.Marked.IsNull() {
+		err = readAll(ctx, client, listed, found)
+	} else {
 		for i, r := range listed {
 			found[i] = newGuest(r)
 		}
-		m.take(found)
-		return nil
 	}
-	if err := readAll(ctx, client, listed, found); err != nil {
+	if err != nil {
 		return err
 	}
 	m.take(found)
-	return nil
+	return m.askHA(ctx, client)
+}
+
+// askHA adds what HA is asked for, one call for all; a token that may not know
+// that leaves it open.
+func (m *model) askHA(ctx context.Context, client *proxmox.Client) error {
+	if len(m.Guests) == 0 {
+		return nil
+	}
+	ha, err := client.View.HA(ctx)
+	if proxmox.IsPermission(err) {
+		return nil
+	}
+	for i := range m.Guests {
+		m.Guests[i].wanted(ha.Services)
+	}
+	return err
 }
 
 // take keeps what was found; a guest that went meanwhile is nil.

@@ -8,14 +8,26 @@ import (
 	"terraform-provider-proxmox/internal/acctest/byhand"
 	"terraform-provider-proxmox/internal/acctest/protocol"
 	"terraform-provider-proxmox/internal/provider"
+	"terraform-provider-proxmox/internal/pvelab"
 )
 
 const uid = "5f0c1f3e-6a7b-4c8d-9e0f-112233445566"
 
-func newLab(t *testing.T) *protocol.Lab {
+func bothVersions(t *testing.T, test func(t *testing.T, lab *protocol.Lab)) {
 	t.Helper()
 
-	lab := protocol.NewLab(t, provider.New("test")(), "full", nil)
+	for _, version := range []string{"9.2", "8.4"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			test(t, newLab(t, version))
+		})
+	}
+}
+
+func newLab(t *testing.T, version string) *protocol.Lab {
+	t.Helper()
+
+	lab := protocol.NewLabOf(t, pvelab.Options{Version: version, Speed: 200}, provider.New("test")(), "full", nil)
 	must(t, lab.Hand.CreateVM(t.Context(), "pve1", 101, byhand.Params{
 		"tags": "erp;prod", "pool": "terraform", "onboot": 1, "description": "terraform-proxmox-uid=" + uid + "/101",
 		"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0,link_down=1", "net1": "e1000=BC:24:11:00:00:02,bridge=vmbr1",
@@ -47,7 +59,10 @@ func ids(t *testing.T, lab *protocol.Lab, config protocol.Object) (vmids []int, 
 func TestGuestsFilters(t *testing.T) {
 	t.Parallel()
 
-	lab := newLab(t)
+	bothVersions(t, filters)
+}
+
+func filters(t *testing.T, lab *protocol.Lab) {
 	for name, tc := range map[string]struct {
 		config protocol.Object
 		want   []int
@@ -55,6 +70,7 @@ func TestGuestsFilters(t *testing.T) {
 		"all but templates": {protocol.Object{}, []int{101, 102, 103}},
 		"VMs":               {protocol.Object{"kind": "vm"}, []int{101, 102}},
 		"containers":        {protocol.Object{"kind": "container"}, []int{103}},
+		"several at once":   {protocol.Object{"kind": "vm", "node": "pve2", "marked": false, "tags": []any{"erp"}}, []int{102}},
 		"a node":            {protocol.Object{"node": "pve2"}, []int{102, 103}},
 		"a pool":            {protocol.Object{"pool": "terraform"}, []int{101}},
 		"a tag":             {protocol.Object{"tags": []any{"erp"}}, []int{101, 102}},
@@ -72,7 +88,10 @@ func TestGuestsFilters(t *testing.T) {
 func TestGuestsDetails(t *testing.T) {
 	t.Parallel()
 
-	lab := newLab(t)
+	bothVersions(t, details)
+}
+
+func details(t *testing.T, lab *protocol.Lab) {
 	_, plain := ids(t, lab, protocol.Object{"kind": "vm"})
 	plain[0].Want(t, protocol.Object{"kind": "vm", "node": "pve1", "status": "stopped", "pool": "terraform", "marked": nil, "uid": nil, "onboot": nil, "nics": nil})
 	before := lab.Counters().Snapshot()
@@ -86,6 +105,42 @@ func TestGuestsDetails(t *testing.T) {
 	all[1].Want(t, protocol.Object{"marked": false, "uid": nil, "onboot": false})
 	all[2].Want(t, protocol.Object{"kind": "container"})
 	all[2].At(t, "nics", "net0").Want(t, protocol.Object{"mac": "BC:24:11:00:00:03", "bridge": "vmbr0", "link_up": true})
+}
+
+// TestGuestsHA holds which state HA is asked for, which its own state does not
+// tell, and that a token which may not know that learns all else.
+func TestGuestsHA(t *testing.T) {
+	t.Parallel()
+
+	bothVersions(t, func(t *testing.T, lab *protocol.Lab) {
+		lab.Faults().HangHA(true)
+		for sid, state := range map[string]string{"vm:101": "started", "ct:103": "ignored"} {
+			must(t, lab.Hand.Call(t.Context(), http.MethodPost, "/cluster/ha/resources", byhand.Params{"sid": sid, "state": state}, nil))
+		}
+		before := lab.Counters().Snapshot()
+		_, all := ids(t, lab, protocol.Object{})
+		all[0].Want(t, protocol.Object{"ha_requested": "started"})
+		all[1].Want(t, protocol.Object{"ha_requested": "", "ha_state": ""})
+		all[2].Want(t, protocol.Object{"ha_requested": "ignored"})
+		if calls := lab.Counters().Snapshot().Sub(before).Requests; calls["GET /cluster/ha/status/current"] != 1 {
+			t.Errorf("calls are %v", calls)
+		}
+
+		must(t, lab.Hand.Call(t.Context(), http.MethodPost, "/access/users", byhand.Params{"userid": "few@pve"}, nil))
+		must(t, lab.Hand.Call(t.Context(), http.MethodPut, "/access/acl", byhand.Params{"path": "/vms", "roles": "PVEAuditor", "users": "few@pve"}, nil))
+		var token struct {
+			Value string `json:"value"`
+		}
+		must(t, lab.Hand.Call(t.Context(), http.MethodPost, "/access/users/few@pve/token/test", byhand.Params{"privsep": 0}, &token))
+		if d := lab.Configure(t, protocol.Object{
+			"endpoint": lab.URL(), "ca_pem": string(lab.CAPEM()), "token_id": "few@pve!test", "token_secret": token.Value,
+		}); len(d) != 0 {
+			t.Fatal(d)
+		}
+		if vmids, all := ids(t, lab, protocol.Object{}); len(vmids) != 3 || all[0]["ha_requested"] != nil {
+			t.Errorf("with few rights: %v", all)
+		}
+	})
 }
 
 func must(t *testing.T, err error) {

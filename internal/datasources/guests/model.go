@@ -31,6 +31,7 @@ type guest struct {
 	Pool    string         `tfsdk:"pool"`
 	Tags    []string       `tfsdk:"tags"`
 	HAState string         `tfsdk:"ha_state"`
+	HAWants *string        `tfsdk:"ha_requested"`
 	Marked  *bool          `tfsdk:"marked"`
 	UID     *string        `tfsdk:"uid"`
 	OnBoot  *bool          `tfsdk:"onboot"`
@@ -43,6 +44,9 @@ type nic struct {
 	LinkUp bool   `tfsdk:"link_up"`
 }
 
+// kindContainer is the word for a container.
+const kindContainer = "container"
+
 func kindWord(r proxmox.Resource) string { return strings.ToLower(proxmox.Kind(r.Type).String()) }
 
 func newGuest(r proxmox.Resource) *guest {
@@ -50,6 +54,16 @@ func newGuest(r proxmox.Resource) *guest {
 		VMID: int64(r.VMID), Kind: kindWord(r), Node: r.Node, Name: r.Name, Status: r.Status, Pool: r.Pool,
 		Tags: append([]string{}, splitTags(r.Tags)...), HAState: r.HAState,
 	}
+}
+
+// wanted takes in what HA is asked for, "" for a guest that it does not know.
+func (g *guest) wanted(ha map[string]proxmox.HAResource) {
+	kind := proxmox.KindVM
+	if g.Kind == kindContainer {
+		kind = proxmox.KindContainer
+	}
+	requested := ha[proxmox.HASID(kind, int(g.VMID))].Requested
+	g.HAWants = &requested
 }
 
 // details takes in a guest's configuration.

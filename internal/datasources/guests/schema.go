@@ -16,7 +16,7 @@ func guestsSchema() schema.Schema {
 			"Names and power are what the nodes last told the cluster, up to ten seconds old.",
 		Attributes: map[string]schema.Attribute{
 			"kind": schema.StringAttribute{
-				Optional: true, Validators: []validator.String{stringvalidator.OneOf("vm", "container")}, MarkdownDescription: "Only `vm` or only `container`.",
+				Optional: true, Validators: []validator.String{stringvalidator.OneOf("vm", kindContainer)}, MarkdownDescription: "Only `vm` or only `container`.",
 			},
 			"node": schema.StringAttribute{
 				Optional: true, Validators: []validator.String{framework.NodeName()}, MarkdownDescription: "Only guests on this node.",
@@ -58,9 +58,11 @@ func guestAttributes() map[string]schema.Attribute {
 		"pool":     text("Its pool, empty for none."),
 		"tags":     schema.ListAttribute{Computed: true, ElementType: types.StringType, MarkdownDescription: "Its tags."},
 		"ha_state": text("The HA manager's state of it, such as `started` or `ignored`; empty for a guest that HA does not know."),
-		"marked":   flag("Whether it carries a marker of this provider."),
-		"uid":      text("The marker's uid."),
-		"onboot":   flag("Whether it starts with its node."),
+		"ha_requested": text("The state that HA is asked for: `started`, `stopped`, `disabled` or `ignored`; empty for a guest that HA does not know, " +
+			"null without Sys.Audit on `/`, which is needed to tell."),
+		"marked": flag("Whether it carries a marker of this provider."),
+		"uid":    text("The marker's uid."),
+		"onboot": flag("Whether it starts with its node."),
 		"nics": schema.MapNestedAttribute{
 			Computed: true, MarkdownDescription: "Its network devices by slot.",
 			NestedObject: schema.NestedAttributeObject{Attributes: map[string]schema.Attribute{
