@@ -2,6 +2,10 @@ package protocol
 
 import (
 	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/provider"
@@ -21,6 +25,9 @@ type Lab struct {
 
 	// Hand makes bare calls with all privileges.
 	Hand *byhand.Hand
+
+	config Object
+	users  int
 }
 
 // NewLab starts a lab, and configures a provider with one of its tokens and
@@ -53,5 +60,33 @@ func NewLabOf(t testing.TB, options pvelab.Options, p provider.Provider, token s
 	if diagnostics := server.Configure(t, config); len(diagnostics) != 0 {
 		t.Fatalf("the provider is not configured: %s", diagnostics)
 	}
-	return &Lab{Server: server, Lab: lab, Hand: hand}
+	return &Lab{Server: server, Lab: lab, Hand: hand, config: config}
+}
+
+// Restrict has the provider go on with the token of a new user who holds nothing
+// but privileges on paths, such as "VM.Audit VM.PowerMgmt" on "/vms".
+func (l *Lab) Restrict(t *testing.T, rights map[string]string) {
+	t.Helper()
+
+	post := func(path string, params byhand.Params, out any) {
+		t.Helper()
+		must(t, l.Hand.Call(t.Context(), http.MethodPost, path, params, out))
+	}
+	l.users++
+	name := "few" + strconv.Itoa(l.users)
+	post("/access/users", byhand.Params{"userid": name + "@pve"}, nil)
+	for i, path := range slices.Sorted(maps.Keys(rights)) {
+		role := name + "-" + strconv.Itoa(i)
+		post("/access/roles", byhand.Params{"roleid": role, "privs": strings.Join(strings.Fields(rights[path]), ",")}, nil)
+		must(t, l.Hand.Call(t.Context(), http.MethodPut, "/access/acl", byhand.Params{"path": path, "roles": role, "users": name + "@pve"}, nil))
+	}
+	var token struct {
+		Secret string `json:"value"`
+	}
+	post("/access/users/"+name+"@pve/token/test", byhand.Params{"privsep": 0}, &token)
+	config := maps.Clone(l.config)
+	config["token_id"], config["token_secret"] = name+"@pve!test", token.Secret
+	if diagnostics := l.Configure(t, config); len(diagnostics) != 0 {
+		t.Fatalf("the provider is not configured: %s", diagnostics)
+	}
 }

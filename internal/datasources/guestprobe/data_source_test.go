@@ -100,6 +100,37 @@ func TestProbeRefused(t *testing.T) {
 	})
 }
 
+// TestProbeRights holds what the agent takes: PVE 9 tells asking for a sign of life
+// from running a command, PVE 8 does not.
+func TestProbeRights(t *testing.T) {
+	t.Parallel()
+
+	bothVersions(t, func(t *testing.T, version string) {
+		lab := newLab(t, version)
+		probe(t, lab, protocol.Object{"vmid": 101}, true)
+		ping, command := "VM.GuestAgent.Audit", "VM.GuestAgent.Unrestricted"
+		if version == "8.4" {
+			ping, command = "VM.Monitor", "VM.Monitor"
+		}
+		service := protocol.Object{"vmid": 101, "service": "nginx"}
+		denied := func(config protocol.Object, privilege string) {
+			t.Helper()
+			if _, d := lab.ReadDataSource(t, "proxmox_guest_probe", config); !strings.Contains(d.Errors().String(), privilege) {
+				t.Errorf("it is not refused for want of %s: %s", privilege, d)
+			}
+		}
+		lab.Restrict(t, map[string]string{"/vms/101": "VM.Audit"})
+		denied(protocol.Object{"vmid": 101}, ping)
+		lab.Restrict(t, map[string]string{"/vms/101": "VM.Audit " + ping})
+		probe(t, lab, protocol.Object{"vmid": 101}, true)
+		if ping != command {
+			denied(service, command)
+		}
+		lab.Restrict(t, map[string]string{"/vms/101": "VM.Audit " + command})
+		probe(t, lab, service, true).Want(t, protocol.Object{"service_state": "active"})
+	})
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
