@@ -17,8 +17,6 @@ import (
 // Document is a whole resource: its configuration, plan or state.
 type Document struct {
 	Types map[string]attr.Type
-	// Nulls and unknowns are these values of each attribute's type.
-	Nulls, Unknowns map[string]attr.Value
 	// Values is nil for a resource that does not exist.
 	Values map[string]attr.Value
 }
@@ -37,26 +35,31 @@ type documentWriter interface {
 func Load(ctx context.Context, from documentReader, diags *diag.Diagnostics) Document {
 	var object types.Object
 	diags.Append(from.Get(ctx, &object)...)
-	d := NewDocument(ctx, object.AttributeTypes(ctx))
+	d := Document{Types: object.AttributeTypes(ctx)}
 	if !object.IsNull() && !object.IsUnknown() {
 		d.Values = object.Attributes()
 	}
 	return d
 }
 
-// NewDocument is an absent document of these attributes.
-func NewDocument(ctx context.Context, attributes map[string]attr.Type) Document {
-	d := Document{Types: attributes, Nulls: map[string]attr.Value{}, Unknowns: map[string]attr.Value{}}
-	for name, typ := range attributes {
-		d.Nulls[name] = valueOf(ctx, typ, nil)
-		d.Unknowns[name] = valueOf(ctx, typ, tftypes.UnknownValue)
+// Nulls are nulls of all attributes' types.
+func (d Document) Nulls() map[string]attr.Value { return d.all(nil) }
+
+// Unknowns are unknown values of all attributes' types.
+func (d Document) Unknowns() map[string]attr.Value { return d.all(tftypes.UnknownValue) }
+
+func (d Document) all(raw any) map[string]attr.Value {
+	values := make(map[string]attr.Value, len(d.Types))
+	for name, typ := range d.Types {
+		values[name] = valueOf(typ, raw)
 	}
-	return d
+	return values
 }
 
 // valueOf converts a value that every type has. The types of this provider
 // never fail at it.
-func valueOf(ctx context.Context, typ attr.Type, raw any) attr.Value {
+func valueOf(typ attr.Type, raw any) attr.Value {
+	ctx := context.Background()
 	value, err := typ.ValueFromTerraform(ctx, tftypes.NewValue(typ.TerraformType(ctx), raw))
 	if err != nil {
 		panic(err)
@@ -123,7 +126,16 @@ func (d Document) Timeouts() timeouts.Value {
 // SetUnknown makes attributes known after apply.
 func (d Document) SetUnknown(names ...string) {
 	for _, name := range names {
-		d.Values[name] = d.Unknowns[name]
+		d.Values[name] = valueOf(d.Types[name], tftypes.UnknownValue)
+	}
+}
+
+// SetNull makes null what is still to be known: a state knows all its values.
+func (d Document) SetNull() {
+	for name, value := range d.Values {
+		if value.IsUnknown() {
+			d.Values[name] = valueOf(d.Types[name], nil)
+		}
 	}
 }
 

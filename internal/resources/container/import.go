@@ -3,7 +3,6 @@ package container
 import (
 	"context"
 	"fmt"
-	"maps"
 	"regexp"
 	"strconv"
 	"strings"
@@ -50,7 +49,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 		return
 	}
 	state := settings.Load(ctx, resp.State, &resp.Diagnostics)
-	state.Values = maps.Clone(state.Nulls)
+	state.Values = state.Nulls()
 	state.Values["vmid"] = types.Int64Value(int64(guest.VMID))
 	state.Values["uid"] = types.StringValue(guest.UID)
 	state.Values["node"] = types.StringValue(guest.Node)

@@ -82,7 +82,7 @@ func (d *draft) unfinished() bool { return d.state.Exists() && !d.state.Provisio
 func (d *draft) make() {
 	d.plan = d.state.Clone()
 	if d.creates() {
-		d.plan.Values = maps.Clone(d.plan.Unknowns)
+		d.plan.Values = d.plan.Unknowns()
 		d.plan.Values["reinstallation"] = types.MapNull(types.StringType)
 	}
 	for name := range neverAttributes() {

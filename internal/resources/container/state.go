@@ -36,11 +36,7 @@ func (j *job) save(ctx context.Context, provisioned bool, to *tfsdk.State, ident
 	state.Values["provisioned"] = types.BoolValue(provisioned)
 	settle(state, "node", j.guest.Node)
 	settle(state, "status", j.status())
-	for name, value := range state.Values {
-		if value.IsUnknown() {
-			state.Values[name] = state.Nulls[name]
-		}
-	}
+	state.SetNull()
 	framework.AddWarning(j.diags, "read all of "+describe(state), r.Err())
 	state.Save(ctx, to, j.diags)
 	j.savePrivate(ctx, private)

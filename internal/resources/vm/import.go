@@ -3,7 +3,6 @@ package vm
 import (
 	"context"
 	"fmt"
-	"maps"
 	"regexp"
 	"strconv"
 	"strings"
@@ -51,7 +50,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 		return
 	}
 	state := settings.Load(ctx, resp.State, &resp.Diagnostics)
-	state.Values = maps.Clone(state.Nulls)
+	state.Values = state.Nulls()
 	state.Values["vmid"] = types.Int64Value(int64(guest.VMID))
 	if search.adopts {
 		framework.SetPrivate(ctx, resp.Private, privateAdopting, guest.UID, &resp.Diagnostics)

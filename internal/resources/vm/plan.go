@@ -114,7 +114,7 @@ func (d *draft) unfinished() bool { return d.state.Exists() && !d.state.Provisio
 func (d *draft) make(ctx context.Context) {
 	d.plan = d.state.Clone()
 	if d.creates() {
-		d.plan.Values = maps.Clone(d.plan.Unknowns)
+		d.plan.Values = d.plan.Unknowns()
 	}
 	d.plan.Values["timeouts"] = d.config.Values["timeouts"]
 	d.planPlace()

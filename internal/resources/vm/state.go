@@ -48,11 +48,7 @@ func (j *job) save(ctx context.Context, provisioned bool, to *tfsdk.State, ident
 	if j.latest != nil {
 		settle(state, "storage", j.storage(j.latest))
 	}
-	for name, value := range state.Values {
-		if value.IsUnknown() {
-			state.Values[name] = state.Nulls[name]
-		}
-	}
+	state.SetNull()
 	framework.AddWarning(j.diags, "read all of "+describe(state), r.Err())
 	state.Save(ctx, to, j.diags)
 	j.savePrivate(ctx, private)

@@ -24,7 +24,7 @@ func documentOf(t *testing.T, values o) settings.Document {
 	if !ok {
 		t.Fatal("the schema is no object")
 	}
-	d := settings.NewDocument(t.Context(), object.AttrTypes)
+	d := settings.Document{Types: object.AttrTypes}
 	if values != nil {
 		d.Values = value(t, object, values).(types.Object).Attributes()
 	}
