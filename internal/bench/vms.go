@@ -10,6 +10,10 @@ import (
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
+// most is how many VMs go through all of their life by commands; more are made,
+// planned and destroyed, which takes minutes.
+const most = 100
+
 // vms goes through the life of a number of VMs.
 func (b *bench) vms(ctx context.Context, number int) error {
 	c, err := b.command()
@@ -17,7 +21,11 @@ func (b *bench) vms(ctx context.Context, number int) error {
 		return err
 	}
 	m := &machines{command: c, bare: b.bare(), n: number}
-	for _, step := range []func(context.Context) error{m.create, m.refreshRunning, m.stop, m.refreshStopped, m.list, m.update, m.destroy} {
+	steps := []func(context.Context) error{m.create, m.list, m.refresh, m.refreshAsking, m.planAsking}
+	if number <= most {
+		steps = append(steps, m.stop, m.plan, m.update)
+	}
+	for _, step := range append(steps, m.destroy) {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -105,25 +113,27 @@ func (m *machines) find(ctx context.Context) error {
 	return nil
 }
 
-func (m *machines) refreshRunning(ctx context.Context) error {
-	return m.refresh(ctx, "on", func(ctx context.Context, client *proxmox.Client, guest proxmox.Guest) error {
-		_, err := client.VMs.AgentInterfaces(ctx, guest.Node, guest.VMID)
-		return err
-	}, func(ctx context.Context, vmid int) error {
-		return m.bare.get(ctx, "%s/agent/network-get-interfaces", bareVM(vmid))
-	})
-}
-
-func (m *machines) refreshStopped(ctx context.Context) error {
-	return m.refresh(ctx, "off",
+// refresh refreshes by the client, and asks no agent.
+func (m *machines) refresh(ctx context.Context) error {
+	return m.compare(ctx, "agent=off",
 		func(context.Context, *proxmox.Client, proxmox.Guest) error { return nil },
-		func(context.Context, int) error { return nil })
+		func(context.Context, *bare, int) error { return nil })
 }
 
-// refresh measures a refresh by the client, beside the bare loop, and a plan that
-// changes nothing by the CLI.
-func (m *machines) refresh(
-	ctx context.Context, agent string, ask func(context.Context, *proxmox.Client, proxmox.Guest) error, bareAsk func(context.Context, int) error,
+// refreshAsking asks each agent for addresses too.
+func (m *machines) refreshAsking(ctx context.Context) error {
+	return m.compare(ctx, "agent=on",
+		func(ctx context.Context, client *proxmox.Client, guest proxmox.Guest) error {
+			_, err := client.VMs.AgentInterfaces(ctx, guest.Node, guest.VMID)
+			return err
+		},
+		func(ctx context.Context, bare *bare, vmid int) error {
+			return bare.get(ctx, "%s/agent/network-get-interfaces", bareVM(vmid))
+		})
+}
+
+func (m *machines) compare(
+	ctx context.Context, agent string, ask func(context.Context, *proxmox.Client, proxmox.Guest) error, bareAsk func(context.Context, *bare, int) error,
 ) error {
 	ours := func() error {
 		client, err := m.b.client()
@@ -142,24 +152,27 @@ func (m *machines) refresh(
 		})
 	}
 	floor := func() error {
-		m.bare = m.b.bare()
+		bare := m.b.bare()
 		return each(ctx, m.n, func(ctx context.Context, i int) error {
 			vmid := m.guests[i].VMID
-			return errors.Join(m.bare.get(ctx, "%s/pending", bareVM(vmid)), bareAsk(ctx, vmid))
+			return errors.Join(bare.get(ctx, "%s/pending", bareVM(vmid)), bareAsk(ctx, bare, vmid))
 		})
 	}
 	best, least, err := m.b.compare(ours, floor)
-	if err != nil {
-		return err
-	}
-	row{what: "refresh", unit: "vm", n: m.n, by: byClient, ours: best, floor: &least, extra: "agent=" + agent}.print()
+	row{what: "refresh", unit: "vm", n: m.n, by: byClient, ours: best, floor: &least, extra: agent}.print()
+	return err
+}
 
-	planned, err := m.plan(ctx)
-	if err != nil {
-		return err
-	}
-	row{what: "plan", unit: "vm", n: m.n, by: byCLI, ours: planned, floor: &least, extra: "agent=" + agent}.print()
-	return nil
+// planAsking plans by a command what runs; plan what is stopped, whose agents are
+// not asked.
+func (m *machines) planAsking(ctx context.Context) error { return m.planned(ctx, "agent=on") }
+
+func (m *machines) plan(ctx context.Context) error { return m.planned(ctx, "agent=off") }
+
+func (m *machines) planned(ctx context.Context, agent string) error {
+	spent, err := m.command.plan(ctx)
+	row{what: "plan", unit: "vm", n: m.n, by: byCLI, ours: spent, extra: agent}.print()
+	return err
 }
 
 func (m *machines) stop(ctx context.Context) error {
@@ -199,7 +212,7 @@ func (m *machines) list(ctx context.Context) error {
 		return each(ctx, len(nodes), func(ctx context.Context, i int) error { return bare.get(ctx, "/nodes/%s/qemu", nodes[i]) })
 	}
 	best, least, err := m.b.compare(ours, floor)
-	row{what: "list", unit: "vm", n: 2 * m.n, by: byClient, ours: best, floor: &least, extra: "also=the_bare_loop's_vms"}.print()
+	row{what: "list", unit: "vm", n: 2 * m.n, by: byClient, ours: best, floor: &least, extra: "of=both_makers"}.print()
 	return err
 }
 
@@ -217,13 +230,19 @@ func (m *machines) update(ctx context.Context) error {
 }
 
 func (m *machines) destroy(ctx context.Context) error {
+	running := m.n > most
 	spent, err := m.apply(ctx, "-destroy")
 	if err != nil {
 		return err
 	}
 	return m.tell(ctx, "destroy", spent, func(ctx context.Context, vmid int) error {
+		if running {
+			if err := m.bare.task(ctx, http.MethodPost, bareVM(vmid)+"/status/shutdown", url.Values{}); err != nil {
+				return err
+			}
+		}
 		return m.bare.task(ctx, http.MethodDelete, bareVM(vmid), nil)
-	}, "")
+	}, fmt.Sprint("running=", running))
 }
 
 // client is a new one, without anything cached.
