@@ -309,6 +309,43 @@ func TestWhatAVMKeeps(t *testing.T) {
 	d.has(t, map[string]string{"scsi0": "", "ide2": "none,media=cdrom"})
 }
 
+// TestGrowthOutlivesWhatWaits: a change of a disk that waits for the next start
+// holds the size of before, and takes nothing back of what the disk grew by.
+func TestGrowthOutlivesWhatWaits(t *testing.T) {
+	t.Parallel()
+	d := newDevice(t, "9.2")
+	with := func(size int, cache string) block {
+		return config(block{"power": nil, "disks": block{"scsi0": block{"size_gib": size, "cache": cache}}})
+	}
+	d.apply(t, with(5, "none"))
+	d.apply(t, with(5, "writeback"))
+	if waits := fmt.Sprint(d.State["reboot_required"]); waits != "[scsi0]" {
+		t.Fatalf("waiting is %s: the test proves nothing", waits)
+	}
+	started := d.uptimeTask(t)
+	d.apply(t, with(7, "writeback"))
+	if again := d.uptimeTask(t); again != started {
+		t.Errorf("the VM was started again: %s, then %s", started, again)
+	}
+	must(t, d.lab.Hand.Power(t.Context(), 20000, "stop"))
+	if diagnostics := d.Refresh(t); len(diagnostics) != 0 {
+		t.Fatal(diagnostics)
+	}
+	d.apply(t, with(7, "writeback"))
+	grown := d.real(t)["scsi0"]
+	if !strings.Contains(grown, "size=7G") || !strings.Contains(grown, "cache=writeback") {
+		t.Errorf("scsi0 is %s", grown)
+	}
+
+	// Where that has happened before: growing it to what it has changes nothing.
+	must(t, d.lab.Hand.Configure(t.Context(), 20000, byhand.Params{"scsi0": strings.Replace(grown, "size=7G", "size=5G", 1)}))
+	if diagnostics := d.Refresh(t); len(diagnostics) != 0 {
+		t.Fatal(diagnostics)
+	}
+	d.apply(t, with(7, "writeback"))
+	d.has(t, map[string]string{"scsi0": grown})
+}
+
 // uptimeTask is the last task that started the guest.
 func (d *device) uptimeTask(t *testing.T) string {
 	t.Helper()

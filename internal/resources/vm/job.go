@@ -44,6 +44,8 @@ type job struct {
 	withoutUpgrade bool
 	// writesDrive is whether the last write sets a CD-ROM drive.
 	writesDrive bool
+	// grown are the sizes that disks were grown to.
+	grown map[string]proxmox.Size
 	// outdatesImage is set once something of what is in the cloud-init drive's
 	// image was written.
 	outdatesImage bool
@@ -281,10 +283,12 @@ func (j *job) configure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	j.grown = map[string]proxmox.Size{}
 	for _, growth := range growths {
 		if _, err := j.client.Grow(ctx, j.guest, j.spend(), growth.slot, growth.size, progress(ctx)); err != nil {
 			return fmt.Errorf("grow %s: %w", growth.slot, err)
 		}
+		j.grown[growth.slot] = growth.size
 	}
 	if err := j.moveVolumes(ctx, config); err != nil {
 		return err

@@ -48,6 +48,32 @@ func (j *job) growths(config *proxmox.GuestConfig) ([]growth, error) {
 	return growths, nil
 }
 
+// keepGrowth has the values of configured disks say how large their volumes
+// are. PVE writes a new size into the value in force alone: one that waits for
+// the next start would bring the size of before back into the configuration, and
+// PVE corrects that no more, as the volume has the new one.
+func (j *job) keepGrowth(config *proxmox.GuestConfig, values map[string]string) error {
+	disks := config.Disks()
+	for slot := range settings.Entries(j.config.Values["disks"]) {
+		disk, err := proxmox.ParseDisk(values[slot])
+		real, exists := disks[slot]
+		if err != nil || disk.Size == nil || !exists || disk.Volume != real.Volume {
+			continue
+		}
+		size := max(*disk.Size, j.grown[slot])
+		if real.Size != nil {
+			size = max(size, *real.Size)
+		}
+		if size == *disk.Size {
+			continue
+		}
+		if values[slot], err = (settings.Prop{Name: "size"}).Put(values[slot], size.String()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // wanted are a configuration's values with pending changes merged in.
 func wanted(config *proxmox.GuestConfig) map[string]string {
 	values := maps.Clone(config.Current)
@@ -71,6 +97,9 @@ func (j *job) update(config *proxmox.GuestConfig) (proxmox.ConfigUpdate, error) 
 	}}
 	w.Object(table, path.Empty(), "", j.config.Object(), j.plan.Object())
 	if err := errors.Join(w.Problems...); err != nil {
+		return proxmox.ConfigUpdate{}, err
+	}
+	if err := j.keepGrowth(config, w.Now); err != nil {
 		return proxmox.ConfigUpdate{}, err
 	}
 	j.addCloudInitDrive(config, w.Now)
