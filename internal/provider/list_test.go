@@ -281,3 +281,63 @@ func TestIdentities(t *testing.T) {
 		}
 	}
 }
+
+// TestIdentityFollowsTheImage holds that a seed is identified by the image that it
+// is now, and keeps its identity where nothing changes.
+func TestIdentityFollowsTheImage(t *testing.T) {
+	t.Parallel()
+
+	lab := newListLab(t)
+	seed := lab.Manage(t, "proxmox_seed_iso")
+	var seen []any
+	for _, userData := range []string{"#!/bin/sh\ntrue\n", "#!/bin/sh\nfalse\n"} {
+		plan, diagnostics := seed.Plan(t, protocol.Object{"storage": "seeds", "user_data": userData})
+		if plan == nil {
+			t.Fatal(diagnostics)
+		}
+		if diagnostics := plan.Apply(t); len(diagnostics.Errors()) != 0 {
+			t.Fatal(diagnostics)
+		}
+		if diagnostics := seed.Refresh(t); len(diagnostics) != 0 {
+			t.Fatal(diagnostics)
+		}
+		seed.Identity(t).Want(t, protocol.Object{"volume_id": seed.State["volume_id"], "node": "pve1"})
+		seen = append(seen, seed.State["volume_id"])
+	}
+	if seen[0] == seen[1] {
+		t.Errorf("both images are %v", seen[0])
+	}
+}
+
+// TestIdentityWithoutOne holds that a state which an older CLI wrote, without
+// identities, is read, also where what it speaks of is gone.
+func TestIdentityWithoutOne(t *testing.T) {
+	t.Parallel()
+
+	lab := newListLab(t)
+	writeFirewalls(t, lab)
+	volumeID := uploadSeed(t, lab)
+	resources := map[string]*protocol.Resource{}
+	for kind, id := range map[string]string{
+		"proxmox_vm": "20001", "proxmox_container": "20011", "proxmox_firewall": "vm/20001", "proxmox_seed_iso": "pve1/" + volumeID,
+	} {
+		r, diagnostics := lab.Import(t, kind, id, nil)
+		if r == nil {
+			t.Fatalf("%s: %s", kind, diagnostics)
+		}
+		r.ForgetIdentity()
+		if diagnostics := r.Refresh(t); len(diagnostics) != 0 || r.Identity(t) == nil {
+			t.Errorf("%s: %v (%s)", kind, r.Identity(t), diagnostics)
+		}
+		r.ForgetIdentity()
+		resources[kind] = r
+	}
+	check(t, lab.Hand.Task(t.Context(), http.MethodDelete, "/nodes/pve2/qemu/20001", nil))
+	check(t, lab.Hand.Task(t.Context(), http.MethodDelete, "/nodes/pve1/lxc/20011", nil))
+	for kind, r := range resources {
+		diagnostics := r.Refresh(t)
+		if gone := r.State == nil; len(diagnostics.Errors()) != 0 || gone != (kind != "proxmox_seed_iso") {
+			t.Errorf("%s, with its guest destroyed: %v (%s)", kind, r.State, diagnostics)
+		}
+	}
+}

@@ -151,6 +151,12 @@ func TestSchemaDescribesEverything(t *testing.T) {
 	for name, schema := range schemas.DataSourceSchemas {
 		described(t, name, schema.Block.Attributes)
 	}
+	for name, schema := range schemas.ListResourceSchemas {
+		described(t, "list "+name, schema.Block.Attributes)
+	}
+	for name, schema := range schemas.ActionSchemas {
+		described(t, "action "+name, schema.Schema.Block.Attributes)
+	}
 }
 
 func described(t *testing.T, at string, attributes []*tfprotov6.SchemaAttribute) {

@@ -120,3 +120,6 @@ func (s *Server) IdentityAttributes(t testing.TB, name string) map[string]bool {
 	}
 	return required
 }
+
+// ForgetIdentity makes the resource one that a CLI keeps without identity.
+func (r *Resource) ForgetIdentity() { r.identity = nil }

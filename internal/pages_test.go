@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -81,4 +82,24 @@ func literal(e ast.Expr) string {
 		}
 	}
 	return "…"
+}
+
+var link = regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)]*)?\)`)
+
+// TestLinksLead holds that what a page links to exists.
+func TestLinksLead(t *testing.T) {
+	t.Parallel()
+
+	for _, file := range filesMatching(t, regexp.MustCompile(`\.(md|tmpl)$`)) {
+		for _, match := range link.FindAllStringSubmatch(string(read(t, file)), -1) {
+			if strings.Contains(match[1], "{{") {
+				continue
+			}
+			// What is written under templates/ is read under docs/.
+			folder := strings.Replace(filepath.Dir(file), "templates", "docs", 1)
+			if _, err := os.Stat(filepath.Join(root, folder, match[1])); err != nil {
+				t.Errorf("%s links to %s: %s", file, match[1], err)
+			}
+		}
+	}
 }
