@@ -50,6 +50,11 @@ func TestPlansNamePrivileges(t *testing.T) {
 			"proxmox_firewall", "nothing", protocol.Object{"scope": protocol.Object{"vm": 20007}},
 			[]string{"VM.Config.Network on /vms/{vmid}, to write the guest's firewall (firewall)"},
 		},
+		"a seed elsewhere": {
+			"proxmox_seed_iso", "least", protocol.Object{"storage": "local", "user_data": "#cloud-config\n"},
+			[]string{"Datastore.Allocate on /storage/local, to delete ISO images", "(seed_iso)", "Datastore.AllocateTemplate on /storage/local"},
+		},
+		"a seed where it may be": {"proxmox_seed_iso", "least", protocol.Object{"storage": "seeds", "user_data": "#cloud-config\n"}, nil},
 		"a VM to stop": {
 			"proxmox_fence_action", "nothing", fence("vm.stop", "pve1", protocol.Object{"vmid": 101}),
 			[]string{"Cannot perform vm.stop", "VM.PowerMgmt on /vms/{vmid}, to start and stop guests (vm.stop)"},
