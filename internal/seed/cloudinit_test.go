@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -25,6 +26,38 @@ json.dump({"found": found, "instance": source.get_instance_id(), "host": source.
   "user": source.userdata_raw.decode(), "vendor": util.decode_binary(source.vendordata_raw),
   "interfaces": {i["name"]: [i["mac_address"]] + [s.get("address", s["type"]) for s in i["subnets"]] for i in state.iter_interfaces()}}, sys.stdout)
 `
+
+// TestYAMLIsReadAsWritten: what is a text here is one for cloud-init, whose parser
+// has ideas of its own about dates, booleans and numbers on base 60.
+func TestYAMLIsReadAsWritten(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("cloud-init"); err != nil {
+		t.Skip("cloud-init is not installed: apt-get install cloud-init")
+	}
+	texts := []any{
+		"12:34:56:01:02:03", "1:20", "on", "Yes", "n", "null", "~", "", "0755", "0o17", "0x1f", "1_000", "1e3", ".5", "2001-01-01", "2001-01-01 10:00:00",
+		"<<", "a: b", "- a", "#c", "x #c", "é", "line\nline\n", " blank ", "%", "@", "*a", "!a", "true", ".inf",
+	}
+	value := map[string]any{"texts": texts, "number": int64(1500), "fraction": 0.5, "flag": true, "none": []any{}, "yes": "a key"}
+	written, err := seed.YAML(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "/usr/bin/python3", "-c", "import json, sys, yaml; json.dump(yaml.safe_load(sys.stdin), sys.stdout)")
+	cmd.Stdin = strings.NewReader(written)
+	output, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("it is not read: %v\n%s", err, written)
+	}
+	var got map[string]any
+	if err := json.Unmarshal(output, &got); err != nil {
+		t.Fatal(err)
+	}
+	value["number"] = 1500.0
+	if !reflect.DeepEqual(got, value) {
+		t.Errorf("it is read as %q, written was\n%s", got, written)
+	}
+}
 
 // TestCloudInit has the real cloud-init judge what is written here.
 func TestCloudInit(t *testing.T) {
