@@ -36,7 +36,7 @@ const cloudConfig = "#cloud-config"
 // headers are the beginnings by which cloud-init tells the kinds of user data
 // apart, in lower case as it compares them.
 var headers = []string{
-	"#!", "#cloud-config-archive", "#cloud-config-jsonp", "#cloud-boothook", "#part-handler",
+	"#!", "#cloud-config-jsonp", "#cloud-boothook", "#part-handler",
 	"#include-once", "#include", "## template: jinja", "#upstart-job", "content-type: multipart/", "mime-version:",
 }
 
@@ -50,6 +50,9 @@ func CheckUserData(content string) error {
 	first, _, _ := strings.Cut(trimmed, "\n")
 	first = strings.TrimSpace(first)
 	switch lower := strings.ToLower(trimmed); {
+	case strings.HasPrefix(lower, cloudConfig+"-archive"):
+		_, err := document(content)
+		return err
 	case slices.ContainsFunc(headers, func(header string) bool { return strings.HasPrefix(lower, header) }):
 		return nil
 	case strings.EqualFold(first, cloudConfig):
@@ -114,18 +117,26 @@ func checkMapping(content string) error {
 	return err
 }
 
-// mapping parses one YAML document that is a mapping, and returns it; an empty
-// document is an empty mapping.
-func mapping(content string) (*yaml.Node, error) {
+// document parses one YAML document; nil is an empty one.
+func document(content string) (*yaml.Node, error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal([]byte(content), &document); err != nil {
 		return nil, syntaxError(err)
 	}
 	if len(document.Content) == 0 {
-		return &yaml.Node{Kind: yaml.MappingNode}, nil
+		return nil, nil
 	}
-	root := document.Content[0]
-	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
+	return document.Content[0], nil
+}
+
+// mapping parses a document that is a mapping, and returns it; an empty document
+// is an empty mapping.
+func mapping(content string) (*yaml.Node, error) {
+	root, err := document(content)
+	if err != nil {
+		return nil, err
+	}
+	if root == nil || root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
 		return &yaml.Node{Kind: yaml.MappingNode}, nil
 	}
 	if root.Kind != yaml.MappingNode {

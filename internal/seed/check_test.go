@@ -24,6 +24,8 @@ func TestChecks(t *testing.T) {
 		"a script":                {seed.CheckUserData, "#!/bin/sh\n: [\n", 0, ""},
 		"a template":              {seed.CheckUserData, "## template: jinja\n#cloud-config\n{% if x %}: [\n", 0, ""},
 		"an include":              {seed.CheckUserData, "#include\nhttps://example.com/x\n", 0, ""},
+		"an archive":              {seed.CheckUserData, "#cloud-config-archive\n- type: text/x-shellscript\n  content: echo\n", 0, ""},
+		"an archive of no YAML":   {seed.CheckUserData, "#cloud-config-archive\n- a: b\n c: d\n", 3, "not YAML"},
 		"multipart":               {seed.CheckUserData, "Content-Type: multipart/mixed; boundary=\"x\"\nMIME-Version: 1.0\n\n--x--\n", 0, ""},
 		"without a header":        {seed.CheckUserData, "packages: [nginx]\n", 1, "no header that cloud-init knows"},
 		"with blanks before":      {seed.CheckUserData, "\n\npackages: []\n", 3, "no header"},

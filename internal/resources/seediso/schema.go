@@ -28,7 +28,9 @@ func (r *Resource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *r
 		MarkdownDescription: "An image from which cloud-init sets up guests (NoCloud), uploaded over the API: no SSH and no snippets. " +
 			"A VM takes it as the `volume_id` of a CD-ROM drive; where each VM has a seed of its own, the `seed` of `proxmox_vm` is shorter. " +
 			"A change uploads a new image beside the old one, so that no VM is without: VMs that refer to `volume_id` change over in the same apply, " +
-			"and the old image goes at the next update or at destruction, once no VM that the token can read names it.",
+			"and the old image goes at the next update or at destruction, once no VM that the token can read names it. " +
+			"On a storage that nodes share it cannot be destroyed while a node with VMs is down: one of these may hold it. " +
+			"The [guide on seeds](../guides/seeds.md) says more.",
 		Attributes: attributes,
 	}
 }

@@ -60,7 +60,8 @@ func seedAttribute() schema.Attribute {
 		Optional: true, Attributes: attributes,
 		Validators: []validator.Object{objectvalidator.ConflictsWith(path.MatchRoot("cloud_init"))},
 		MarkdownDescription: "The VM's own cloud-init seed (NoCloud): an image that is uploaded before the VM starts, changed with it and deleted with it. " +
-			"It is in place of `cloud_init`, which cannot hold user data. Changed user data run at the VM's next boot, as on a new machine: see `instance_id`.",
+			"It is in place of `cloud_init`, which cannot hold user data. Changed user data run at the VM's next boot, as on a new machine: see `instance_id`. " +
+			"The [guide on seeds](../guides/seeds.md) says more.",
 	}
 }
 

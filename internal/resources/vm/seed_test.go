@@ -154,6 +154,23 @@ func TestSeedOfACopy(t *testing.T) {
 	wantImages(t, d.lab)
 }
 
+// TestSeedBesideANodeThatIsAway: a VM's own seed is meant for nobody else, so that
+// it goes with the VM whatever VMs cannot be asked.
+func TestSeedBesideANodeThatIsAway(t *testing.T) {
+	t.Parallel()
+	d := newDevice(t, "9.2")
+	must(t, d.lab.Hand.CreateVM(t.Context(), "pve2", 300, byhand.Params{"memory": "64"}))
+	d.apply(t, seeded(block{"storage": "shared-nfs"}, nil))
+	must(t, d.lab.Faults().NodeOffline("pve2"))
+	if said := destroy(t, d.Resource); len(said.Errors()) != 0 {
+		t.Error(said)
+	}
+	images, err := d.lab.Hand.Images(t.Context(), "pve1", "shared-nfs")
+	if err != nil || len(images) != 0 {
+		t.Errorf("left are %v, %v", images, err)
+	}
+}
+
 // TestSeedThatIsHeld: a running VM that does not let go of its seed keeps it,
 // whoever wants to have it.
 func TestSeedThatIsHeld(t *testing.T) {
