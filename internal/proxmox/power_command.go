@@ -86,7 +86,7 @@ func (c *Client) Command(ctx context.Context, p PowerCommand) error {
 	if err := c.obey(ctx, f, p, permit); err != nil {
 		return err
 	}
-	return c.awaitPower(ctx, p, permit.config.Node)
+	return c.awaitPower(ctx, f, p, permit.config.Node)
 }
 
 // fits refuses what the VM's state does not allow.
@@ -156,13 +156,14 @@ func (c *Client) obeyForeign(ctx context.Context, p PowerCommand, permit fencePe
 }
 
 // awaitPower looks until the VM has the power that the command asked for.
-func (c *Client) awaitPower(ctx context.Context, p PowerCommand, node string) error {
+func (c *Client) awaitPower(ctx context.Context, f Fence, p PowerCommand, node string) error {
 	for {
 		status, err := c.VMs.Status(ctx, node, p.VMID)
 		if err != nil {
 			return err
 		}
 		if p.done(status) {
+			f.tell("VM %d is %s", p.VMID, status.QMPStatus)
 			return nil
 		}
 		if stopped := c.clock.Sleep(ctx, fencePoll); stopped != nil {

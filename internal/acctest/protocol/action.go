@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"context"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -10,7 +11,16 @@ import (
 // returns its progress.
 func (s *Server) InvokeAction(t testing.TB, name string, block Object) (progress []string, diagnostics Diagnostics) {
 	t.Helper()
+	return s.InterruptAction(t, name, block, func(string) bool { return false })
+}
 
+// InterruptAction is [Server.InvokeAction] with a user who interrupts it at a line
+// of progress.
+func (s *Server) InterruptAction(t testing.TB, name string, block Object, at func(line string) bool) (progress []string, diagnostics Diagnostics) {
+	t.Helper()
+
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	server, ok := s.server.(tfprotov6.ActionServer)
 	schema := s.Schemas.ActionSchemas[name]
 	if !ok || schema == nil {
@@ -27,12 +37,15 @@ func (s *Server) InvokeAction(t testing.TB, name string, block Object) (progress
 	if len(Diagnostics(planned.Diagnostics).Errors()) != 0 {
 		return nil, planned.Diagnostics
 	}
-	stream, err := server.InvokeAction(t.Context(), &tfprotov6.InvokeActionRequest{ActionType: name, Config: config})
+	stream, err := server.InvokeAction(ctx, &tfprotov6.InvokeActionRequest{ActionType: name, Config: config})
 	must(t, err)
 	for event := range stream.Events {
 		switch e := event.Type.(type) {
 		case tfprotov6.ProgressInvokeActionEventType:
 			progress = append(progress, e.Message)
+			if at(e.Message) {
+				cancel()
+			}
 		case tfprotov6.CompletedInvokeActionEventType:
 			diagnostics = append(diagnostics, e.Diagnostics...)
 		}

@@ -108,7 +108,8 @@ func (a *fenceAction) Invoke(ctx context.Context, req action.InvokeRequest, resp
 	f.Progress = framework.Progress(resp)
 	ctx, cancel := config.Within(ctx)
 	defer cancel()
-	proof, _, err := client.Fence(ctx, f)
+	proof, before, err := client.Fence(ctx, f)
+	fences.WarnWanted(before, &resp.Diagnostics)
 	if err != nil {
 		framework.AddError(&resp.Diagnostics, fences.Doing(f), err)
 		return
