@@ -56,6 +56,8 @@ func (d *draft) checkDisk(at path.Path, slot string, disk map[string]attr.Value)
 	case !exists:
 		d.checkNewDisk(at, slot, disk)
 		return
+	case !d.attached(slot, real, disk):
+		d.diags.AddAttributeError(at.AtName("attach"), slot+" has a volume already", "It is "+real.Volume+". A volume is attached to a slot that is new.")
 	case real.Size != nil:
 		d.checkGrowth(at, slot, disk["size_gib"], *real.Size, "is")
 	}
@@ -81,6 +83,10 @@ func (d *draft) checkGrowth(at path.Path, slot string, want attr.Value, real pro
 }
 
 func (d *draft) checkNewDisk(at path.Path, slot string, disk map[string]attr.Value) {
+	if !settings.IsNull(disk["attach"]) {
+		d.checkAttach(at, slot, disk)
+		return
+	}
 	if settings.IsNull(disk["size_gib"]) {
 		d.diags.AddAttributeError(at.AtName("size_gib"), slot+" would be a new disk and needs a size",
 			"There is no disk at "+slot+" yet, so that a new, empty one is made: give size_gib.")

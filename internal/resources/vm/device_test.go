@@ -222,6 +222,52 @@ func TestSince(t *testing.T) {
 	}
 }
 
+// TestAttach gives a volume that was detached a slot again, with what is on it.
+func TestAttach(t *testing.T) {
+	t.Parallel()
+	d := newDevice(t, "9.2")
+	with := func(disks block) block {
+		disks["scsi0"] = block{}
+		return config(block{"power": nil, "disks": disks})
+	}
+	d.refused(t, with(block{"scsi1": block{"attach": "local-lvm:vm-9999-disk-0"}}), "is no unused volume of the VM", "It has no unused volumes")
+	d.apply(t, with(block{"scsi1": block{"size_gib": 1, "storage": "local-lvm"}}))
+	d.awaitBoot(t)
+	d.apply(t, with(block{}))
+	const volume = "local-lvm:vm-20000-disk-0"
+	d.has(t, map[string]string{"scsi1": "", "unused0": volume})
+	d.refused(t, with(block{"scsi2": block{"attach": "local-lvm:vm-9999-disk-0"}}), "is no unused volume of the VM", "It has these: "+volume)
+	d.refused(t, with(block{"scsi2": block{"attach": volume, "size_gib": 2}}), "size_gib of scsi2 is what the volume has", "change it afterwards")
+	d.refused(t, config(block{"power": nil, "disks": block{"scsi0": block{"attach": volume}}}), "scsi0 has a volume already")
+
+	d.apply(t, with(block{"scsi2": block{"attach": volume, "ssd": true}}))
+	d.has(t, map[string]string{"scsi2": volume + ",size=1G,ssd=1", "unused0": ""})
+	d.apply(t, with(block{"scsi2": block{"attach": volume, "size_gib": 2, "ssd": true}}))
+	d.apply(t, with(block{"scsi2": block{"attach": volume, "size_gib": 2, "ssd": true, "storage": "shared-nfs"}}))
+	d.has(t, map[string]string{"scsi2": "shared-nfs:20000/vm-20000-disk-1.raw,size=2G,ssd=1", "unused0": ""})
+	if plan, diagnostics := d.Plan(t, nil); plan == nil {
+		t.Errorf("the disk does not go with the VM: %s", diagnostics)
+	}
+}
+
+// TestPendingOnlyDisks: a disk that somebody has added and that waits for the next
+// start is unknown, too.
+func TestPendingOnlyDisks(t *testing.T) {
+	t.Parallel()
+	d := newDevice(t, "9.2")
+	d.apply(t, config(block{"power": nil}))
+	must(t, d.lab.Hand.Configure(t.Context(), 20000, byhand.Params{"ide1": "local-lvm:1"}))
+	if diagnostics := d.Refresh(t); len(diagnostics) != 0 {
+		t.Fatal(diagnostics)
+	}
+	if waits := fmt.Sprint(d.State["reboot_required"]); waits != "[ide1]" {
+		t.Fatalf("waiting is %s: the test proves nothing", waits)
+	}
+	if plan, diagnostics := d.Plan(t, nil); plan != nil || !strings.Contains(diagnostics.String(), "ide1=local-lvm:vm-20000-disk-0") {
+		t.Errorf("got %s", diagnostics)
+	}
+}
+
 // TestMachineRefused: PVE refuses it when the guest has been made, the plan before.
 func TestMachineRefused(t *testing.T) {
 	t.Parallel()

@@ -23,6 +23,12 @@ var disksGroup = &settings.Group{
 		},
 		volumeStorageSetting, removalSetting,
 		{
+			Name: "attach", Source: settings.Local,
+			Form: settings.Text{Validators: []validator.String{stringvalidator.RegexMatches(regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]*:[^,]+$`), "is the volume id of a disk, such as local-lvm:vm-20007-disk-1")}},
+			Doc: "An unused volume of the VM's, such as `local-lvm:vm-20007-disk-1`, that a new slot gets instead of an empty disk; `devices` shows them as `unused0` and so on. " +
+				"Once it is attached the disk can be grown and moved, and this says nothing any more.",
+		},
+		{
 			Name: "format", Source: settings.Structural, Place: diskFormat{}, Form: settings.Choice("raw", "qcow2", "vmdk"), Live: settings.AtOnce,
 			Doc: "The format of the volume, where the storage knows several. A new disk has the storage's default unless set. Another format copies the volume.",
 		},

@@ -147,6 +147,9 @@ func newSerial(planned map[string]attr.Value) string {
 
 // newDisk asks for a new volume: PVE takes "storage:size" with the size in GiB.
 func (j *job) newDisk(config *proxmox.GuestConfig, slot string, planned map[string]attr.Value) (string, error) {
+	if volume := settings.TextOf(planned["attach"]); volume != "" {
+		return volume, checkUnused(config, slot, volume)
+	}
 	size, _ := planned["size_gib"].(types.Float64)
 	if !settings.IsKnown(size) {
 		return "", fmt.Errorf("there is no disk %s, and a new one needs size_gib", slot)
