@@ -95,7 +95,7 @@ func measureAll(ctx context.Context) error {
 
 // describeMachine tells what the times depend on.
 func describeMachine() {
-	log.Printf("machine cpus=%d go=%s os=%s/%s cli=%q parallelism=%d lab_speed=%d",
+	log.Printf("machine cpus=%d go=%s os=%s/%s cli=%q parallelism=%d lab_speed=%d", //nolint:gosec // The user's own environment, quoted.
 		runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, os.Getenv("TF_CLI_PATH"), parallelism, speed)
 	describeLoad("start")
 }

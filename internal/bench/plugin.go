@@ -29,7 +29,7 @@ func servePlugin(context.Context) error {
 	if err := tf6server.Serve(provider.Address, func() tfprotov6.ProviderServer { return provider.Serve("bench") }); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(os.Getenv(usageFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(os.Getenv(usageFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) //nolint:gosec // Set by this program itself.
 	if err != nil {
 		return err
 	}

@@ -25,5 +25,5 @@ func ownUsage() usage {
 	if runtime.GOOS == "darwin" {
 		unit = 1
 	}
-	return usage{cpu: time.Duration(used.Utime.Nano() + used.Stime.Nano()), peak: int64(used.Maxrss) * unit}
+	return usage{cpu: time.Duration(used.Utime.Nano() + used.Stime.Nano()), peak: int64(used.Maxrss) * unit} //nolint:unconvert // 32 bits wide on some systems.
 }

@@ -43,26 +43,30 @@ type Resource interface {
 
 // Of is the constructor of a resource's packed variant.
 func Of(constructor func() Resource) func() resource.Resource {
-	of := sync.OnceValue(func() whole {
-		var resp resource.SchemaResponse
-		ctx := context.Background()
-		constructor().Schema(ctx, resource.SchemaRequest{}, &resp)
-		return whole{resp.Schema, resp.Schema.Type().TerraformType(ctx)}
-	})
+	of := new(full)
 	return func() resource.Resource { return &variant{constructor(), of} }
 }
 
-// full finds out once what the resource really has.
-type full func() whole
-
-type whole struct {
+// full is what the resource really has, found out once.
+type full struct {
+	once   sync.Once
 	schema schema.Schema
 	typ    tftypes.Type
 }
 
 type variant struct {
 	Resource
-	full full
+	of *full
+}
+
+// full is what the resource really has.
+func (v *variant) full(ctx context.Context) *full {
+	v.of.once.Do(func() {
+		var resp resource.SchemaResponse
+		v.Resource.Schema(ctx, resource.SchemaRequest{}, &resp)
+		v.of.schema, v.of.typ = resp.Schema, resp.Schema.Type().TerraformType(ctx)
+	})
+	return v.of
 }
 
 // Metadata names the variant.
@@ -79,7 +83,7 @@ func (v *variant) Schema(_ context.Context, _ resource.SchemaRequest, resp *reso
 // Read unpacks for the resource, and packs what it says.
 func (v *variant) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	packed := resp.State
-	req.State = v.unpack(req.State, &resp.Diagnostics)
+	req.State = v.unpack(ctx, req.State, &resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
 	}
@@ -91,9 +95,9 @@ func (v *variant) Read(ctx context.Context, req resource.ReadRequest, resp *reso
 // ModifyPlan does the same.
 func (v *variant) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	packed, diags := resp.Plan, &resp.Diagnostics
-	req.Config = tfsdk.Config(v.unpack(tfsdk.State(req.Config), diags))
-	req.State = v.unpack(req.State, diags)
-	req.Plan = tfsdk.Plan(v.unpack(tfsdk.State(req.Plan), diags))
+	req.Config = tfsdk.Config(v.unpack(ctx, tfsdk.State(req.Config), diags))
+	req.State = v.unpack(ctx, req.State, diags)
+	req.Plan = tfsdk.Plan(v.unpack(ctx, tfsdk.State(req.Plan), diags))
 	if diags.HasError() {
 		return
 	}
@@ -105,9 +109,9 @@ func (v *variant) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest
 // Create does the same.
 func (v *variant) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
 	packed, diags := resp.State, &resp.Diagnostics
-	req.Config = tfsdk.Config(v.unpack(tfsdk.State(req.Config), diags))
-	req.Plan = tfsdk.Plan(v.unpack(tfsdk.State(req.Plan), diags))
-	resp.State = v.unpack(packed, diags)
+	req.Config = tfsdk.Config(v.unpack(ctx, tfsdk.State(req.Config), diags))
+	req.Plan = tfsdk.Plan(v.unpack(ctx, tfsdk.State(req.Plan), diags))
+	resp.State = v.unpack(ctx, packed, diags)
 	if !diags.HasError() {
 		v.Resource.Create(ctx, req, resp)
 	}
@@ -117,10 +121,10 @@ func (v *variant) Create(ctx context.Context, req resource.CreateRequest, resp *
 // Update does the same.
 func (v *variant) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	packed, diags := resp.State, &resp.Diagnostics
-	req.Config = tfsdk.Config(v.unpack(tfsdk.State(req.Config), diags))
-	req.Plan = tfsdk.Plan(v.unpack(tfsdk.State(req.Plan), diags))
-	req.State = v.unpack(req.State, diags)
-	resp.State = v.unpack(packed, diags)
+	req.Config = tfsdk.Config(v.unpack(ctx, tfsdk.State(req.Config), diags))
+	req.Plan = tfsdk.Plan(v.unpack(ctx, tfsdk.State(req.Plan), diags))
+	req.State = v.unpack(ctx, req.State, diags)
+	resp.State = v.unpack(ctx, packed, diags)
 	if !diags.HasError() {
 		v.Resource.Update(ctx, req, resp)
 	}
@@ -130,8 +134,8 @@ func (v *variant) Update(ctx context.Context, req resource.UpdateRequest, resp *
 // Delete does the same.
 func (v *variant) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	packed, diags := resp.State, &resp.Diagnostics
-	req.State = v.unpack(req.State, diags)
-	resp.State = v.unpack(packed, diags)
+	req.State = v.unpack(ctx, req.State, diags)
+	resp.State = v.unpack(ctx, packed, diags)
 	if !diags.HasError() {
 		v.Resource.Delete(ctx, req, resp)
 	}
@@ -139,8 +143,8 @@ func (v *variant) Delete(ctx context.Context, req resource.DeleteRequest, resp *
 }
 
 // unpack is a state, plan or configuration as the resource knows it.
-func (v *variant) unpack(packed tfsdk.State, diags *diag.Diagnostics) tfsdk.State {
-	of := v.full()
+func (v *variant) unpack(ctx context.Context, packed tfsdk.State, diags *diag.Diagnostics) tfsdk.State {
+	of := v.full(ctx)
 	unpacked := tfsdk.State{Schema: of.schema, Raw: tftypes.NewValue(of.typ, nil)}
 	if packed.Raw.IsNull() {
 		return unpacked

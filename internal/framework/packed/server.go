@@ -14,14 +14,15 @@ import (
 
 // Server is all that the framework's server serves.
 type Server interface {
-	tfprotov6.ProviderServerWithListResource
-	tfprotov6.ProviderServerWithActions
+	tfprotov6.ProviderServer
+	tfprotov6.ListResourceServer
+	tfprotov6.ActionServer
 }
 
 type server struct {
 	Server
 	// variants are the resources that have one, by the resource's name.
-	variants map[string]full
+	variants map[string]*variant
 }
 
 // Serve serves a provider, whose packed variants nobody sees.
@@ -33,16 +34,16 @@ func Serve(p provider.Provider) Server {
 	return &server{all, variantsOf(p)}
 }
 
-func variantsOf(p provider.Provider) map[string]full {
+func variantsOf(p provider.Provider) map[string]*variant {
 	ctx := context.Background()
 	var named provider.MetadataResponse
 	p.Metadata(ctx, provider.MetadataRequest{}, &named)
-	variants := map[string]full{}
+	variants := map[string]*variant{}
 	for _, constructor := range p.Resources(ctx) {
 		if v, packed := constructor().(*variant); packed {
 			var resp resource.MetadataResponse
 			v.Resource.Metadata(ctx, resource.MetadataRequest{ProviderTypeName: named.TypeName}, &resp)
-			variants[resp.TypeName] = v.full
+			variants[resp.TypeName] = v
 		}
 	}
 	return variants
@@ -88,17 +89,18 @@ func hide[T any](named map[string]T) {
 // UpgradeResourceState reads a state of the resource's own version, which is what
 // the CLI asks for each state that it reads, and leaves others to the framework.
 func (s *server) UpgradeResourceState(ctx context.Context, req *tfprotov6.UpgradeResourceStateRequest) (*tfprotov6.UpgradeResourceStateResponse, error) {
-	of, packed := s.variants[req.TypeName]
-	if !packed || req.RawState == nil || req.Version != of().schema.Version {
+	v, packed := s.variants[req.TypeName]
+	if !packed || req.RawState == nil || req.Version != v.full(ctx).schema.Version {
 		return s.Server.UpgradeResourceState(ctx, req)
 	}
+	typ := v.full(ctx).typ
 	// The framework overlooks attributes that are no more too.
 	lenient := tfprotov6.UnmarshalOpts{ValueFromJSONOpts: tftypes.ValueFromJSONOpts{IgnoreUndefinedAttributes: true}}
-	state, err := req.RawState.UnmarshalWithOpts(of().typ, lenient)
+	state, err := req.RawState.UnmarshalWithOpts(typ, lenient)
 	if err != nil {
 		return s.Server.UpgradeResourceState(ctx, req)
 	}
-	read, err := tfprotov6.NewDynamicValue(of().typ, state)
+	read, err := tfprotov6.NewDynamicValue(typ, state)
 	return &tfprotov6.UpgradeResourceStateResponse{UpgradedState: &read}, err
 }
 

@@ -107,6 +107,10 @@ func TestAccVM_refreshBudget(t *testing.T) {
 	if count.Connections > 16 {
 		t.Errorf("the refresh opened %d connections, more than 16", count.Connections)
 	}
+	// A thousand have to stay below 10 MB.
+	if bytes := count.BytesIn + count.BytesOut; bytes > number*10_000 {
+		t.Errorf("the refresh took %d bytes on the wire, more than 10 kB a VM", bytes)
+	}
 
 	acctest.MustRun(t, workspace, "destroy", "-auto-approve", "-parallelism=20")
 	onlyTemplatesLeft(t, target)
