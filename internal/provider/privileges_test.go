@@ -29,7 +29,8 @@ func TestPlansNamePrivileges(t *testing.T) {
 		says            []string
 	}{
 		"a VM": {
-			"proxmox_vm", "nothing", protocol.Object{"name": "web", "template": 9000},
+			"proxmox_vm", "nothing",
+			protocol.Object{"name": "web", "template": 9000},
 			[]string{"no privileges at all", "VM.Clone on /vms/9000"},
 		},
 		"a container": {
@@ -47,11 +48,13 @@ func TestPlansNamePrivileges(t *testing.T) {
 		},
 		"the firewall of a VM that is to be made": {"proxmox_firewall", "least", protocol.Object{"scope": protocol.Object{"vm": 20007}}, nil},
 		"the firewall of any VM": {
-			"proxmox_firewall", "nothing", protocol.Object{"scope": protocol.Object{"vm": 20007}},
+			"proxmox_firewall", "nothing",
+			protocol.Object{"scope": protocol.Object{"vm": 20007}},
 			[]string{"VM.Config.Network on /vms/{vmid}, to write the guest's firewall (firewall)"},
 		},
 		"a seed elsewhere": {
-			"proxmox_seed_iso", "least", protocol.Object{"storage": "local", "user_data": "#cloud-config\n"},
+			"proxmox_seed_iso", "least",
+			protocol.Object{"storage": "local", "user_data": "#cloud-config\n"},
 			[]string{"Datastore.Allocate on /storage/local, to delete ISO images", "(seed_iso)", "Datastore.AllocateTemplate on /storage/local"},
 		},
 		"a seed where it may be": {"proxmox_seed_iso", "least", protocol.Object{"storage": "seeds", "user_data": "#cloud-config\n"}, nil},
