@@ -38,6 +38,9 @@ type assessment struct {
 	templates    []int
 
 	held proxmox.Permissions
+	// vnets are the declared bridges that are VNets: they lie in a zone of their
+	// own, which the lists of nodes do not tell.
+	vnets map[string]bool
 
 	identity, answering string
 	version             proxmox.Version
@@ -50,7 +53,7 @@ type assessment struct {
 func newAssessment(ctx context.Context, client *proxmox.Client, bounds proxmox.VMIDRange, m *model, diags *diag.Diagnostics) *assessment {
 	a := &assessment{
 		client: client, bounds: bounds, diags: diags, cluster: m.Cluster.ValueString(), pool: m.Pool.ValueString(),
-		nodes: map[string]nodeModel{}, privileges: map[string]privilegeModel{}, online: []string{},
+		vnets: map[string]bool{}, nodes: map[string]nodeModel{}, privileges: map[string]privilegeModel{}, online: []string{},
 	}
 	diags.Append(m.Capabilities.ElementsAs(ctx, &a.capabilities, false)...)
 	diags.Append(m.StorageClasses.ElementsAs(ctx, &a.storages, false)...)
@@ -182,9 +185,9 @@ func (a *assessment) examine(ctx context.Context) {
 		a.add("version", a.version.String(), unmet, "the provider needs Proxmox VE 8.4 or 9")
 	}
 	a.examineNodes(ctx)
-	a.examineCapabilities()
 	a.examineStorages(ctx)
 	a.examineNetworks(ctx)
+	a.examineCapabilities()
 	a.examineTemplates(ctx)
 }
 
@@ -271,7 +274,9 @@ func (a *assessment) scope() proxmox.Scope {
 		scope["template"] = append(scope["template"], fmt.Sprint(vmid))
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.networks)) {
-		scope["bridge"] = append(scope["bridge"], a.networks[name].Bridge)
+		if bridge := a.networks[name].Bridge; !a.vnets[bridge] {
+			scope["bridge"] = append(scope["bridge"], bridge)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.storages)) {
 		scope["storage"] = append(scope["storage"], a.storages[name].Storage)

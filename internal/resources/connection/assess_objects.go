@@ -108,7 +108,9 @@ func (a *assessment) examineNetworks(ctx context.Context) {
 				verdict.unmet(node, fmt.Sprintf("there is no bridge %q", bridge))
 			case i < 0:
 				verdict.unknown(node, fmt.Sprintf("bridge %q is not there, or the token may not see it: SDN.Use on /sdn/zones/localnetwork/%s would tell", bridge, bridge))
-			case !list[i].Active && list[i].Type != "vnet":
+			case list[i].Type == "vnet":
+				a.vnets[bridge] = true
+			case !list[i].Active:
 				verdict.unmet(node, fmt.Sprintf("bridge %q is not active", bridge))
 			}
 		}

@@ -230,6 +230,20 @@ func TestInactiveStorage(t *testing.T) {
 	}
 }
 
+// TestScopeOfVNets: which zone a VNet is of is not told, so that no privilege is
+// looked for on the nodes' own zone.
+func TestScopeOfVNets(t *testing.T) {
+	t.Parallel()
+
+	a := &assessment{
+		vnets:    map[string]bool{"blue": true},
+		networks: map[string]networkClass{"a": {Bridge: "blue"}, "b": {Bridge: "vmbr0"}},
+	}
+	if got := a.scope()["bridge"]; !slices.Equal(got, []string{"vmbr0"}) {
+		t.Errorf("bridges %v", got)
+	}
+}
+
 // TestNodes: nodes that are away are told and not looked at, and clocks that are
 // wrong are told.
 func TestNodes(t *testing.T) {
