@@ -90,7 +90,8 @@ func addText(attributes map[string]schema.Attribute, name string, check fileVali
 
 // addNetworkConfig adds the network configuration, which may be an object.
 func addNetworkConfig(attributes map[string]schema.Attribute) {
-	const name, secret = "network_config", "network_config_wo"
+	const name = "network_config"
+	secret := name + "_wo"
 	checks := []validator.Dynamic{networkConfig, dynamicvalidator.ConflictsWith(sibling("interfaces"), sibling("dns"))}
 	attributes[name] = schema.DynamicAttribute{
 		Optional: true, Validators: append(slices.Clone(checks), dynamicvalidator.ConflictsWith(sibling(secret))),
