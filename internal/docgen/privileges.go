@@ -61,8 +61,9 @@ var pages = map[string]page{
 	"list-resources/proxmox_firewall":  {capabilities: []string{"vms.list"}},
 	"list-resources/proxmox_seed_iso":  {capabilities: []string{"vms.list"}, reads: []proxmox.Need{readsStorages}},
 
-	"actions/proxmox_fence":    {capabilities: fencing},
-	"actions/proxmox_vm_power": {capabilities: []string{"vm.start", "vm.stop"}},
+	"actions/proxmox_fence":           {capabilities: fencing},
+	"actions/proxmox_container_power": {capabilities: []string{"vm.start"}},
+	"actions/proxmox_vm_power":        {capabilities: []string{"vm.start", "vm.stop"}},
 }
 
 // privileges is the section of that name, from the table of capabilities.

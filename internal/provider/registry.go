@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
+	"terraform-provider-proxmox/internal/actions/containerpower"
 	"terraform-provider-proxmox/internal/actions/fence"
 	"terraform-provider-proxmox/internal/actions/vmpower"
 	"terraform-provider-proxmox/internal/datasources/firewalllog"
@@ -59,6 +60,7 @@ func (p *proxmoxProvider) DataSources(context.Context) []func() datasource.DataS
 // alone.
 func (p *proxmoxProvider) Actions(context.Context) []func() action.Action {
 	return []func() action.Action{
+		containerpower.New,
 		fence.New,
 		vmpower.New,
 	}
