@@ -95,8 +95,10 @@ func readSchemas(ctx context.Context, server tfprotov6.ProviderServer) (*schemas
 		from map[string]*tfprotov6.Schema
 		into map[string]schema
 	}{
-		{all.ResourceSchemas, found.Resources}, {all.DataSourceSchemas, found.DataSources},
-		{all.ListResourceSchemas, found.ListResources}, {actions, found.Actions},
+		{all.ResourceSchemas, found.Resources},
+		{all.DataSourceSchemas, found.DataSources},
+		{all.ListResourceSchemas, found.ListResources},
+		{actions, found.Actions},
 	} {
 		for name, each := range kind.from {
 			if kind.into[name], err = newSchema(each); err != nil {
