@@ -154,6 +154,10 @@ var capabilities = []Capability{
 		Needs: append(slices.Clone(containerNeeds), needPrivileged),
 	},
 	{
+		Name: "container.migrate", Doc: "Migrate a container to another node, where `node` changes",
+		Needs: []Need{{Path: guestPath, Privilege: "VM.Migrate", Why: "migrate the guest to another node"}, needAudit},
+	},
+	{
 		Name: "seed_iso", Doc: "Upload NoCloud seeds, attach them and delete them",
 		Needs: []Need{
 			{Path: isoPath, Privilege: "Datastore.AllocateTemplate", Why: "upload ISO images"},

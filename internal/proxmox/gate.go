@@ -68,8 +68,9 @@ func (g Guest) kind() Kind {
 	return g.Kind
 }
 
-// known reports whether the guest was seen complete before.
-func (g Guest) known() bool { return g.SMBIOSUUID != "" || g.MACs != "" }
+// Known reports whether there is something that tells the guest apart without its
+// marker: it was seen complete before.
+func (g Guest) Known() bool { return g.SMBIOSUUID != "" || g.MACs != "" }
 
 func (g Guest) String() string { return nameGuest(g.kind(), g.VMID, "", g.Node) }
 

@@ -171,7 +171,7 @@ func isStub(guest Guest, config *GuestConfig) bool {
 	case "destroyed":
 		return true
 	case "clone", "create":
-		return !guest.known()
+		return !guest.Known()
 	default:
 		return false
 	}

@@ -23,6 +23,18 @@ func (c *Client) of(kind Kind) *guestService {
 	return &c.VMs.guestService
 }
 
+// Pending reads the configuration of a guest of either kind: values in force,
+// pending changes and the digest in one call.
+func (c *Client) Pending(ctx context.Context, kind Kind, node string, vmid int) (*GuestConfig, error) {
+	return c.of(kind).Pending(ctx, node, vmid)
+}
+
+// Status reads the state of a guest of either kind, paused or not. It is a
+// protected call: use it only where that is needed.
+func (c *Client) Status(ctx context.Context, kind Kind, node string, vmid int) (GuestStatus, error) {
+	return c.of(kind).Status(ctx, node, vmid)
+}
+
 // GuestStatus is a guest's state as its node sees it now.
 type GuestStatus struct {
 	VMID int    `json:"vmid"`

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // Migration is what PVE says of moving a VM to another node.
@@ -67,9 +69,22 @@ func (s *VMService) Migrate(ctx context.Context, own *Owned, target string, runn
 	return s.task(ctx, own, http.MethodPost, []string{"migrate"}, params, undigested)
 }
 
-// Migrate moves a VM to another node and waits. A VM that is there is left
-// alone. It returns what the gate read before.
-func (c *Client) Migrate(ctx context.Context, guest Guest, own *Owned, target string, progress func(line string)) (*GuestConfig, error) {
+// Migrate starts the move of a container to another node. PVE moves none while it
+// runs: one that does is shut down, at most for the timeout, whole seconds, and
+// started anew there.
+func (s *ContainerService) Migrate(ctx context.Context, own *Owned, target string, running bool, timeout time.Duration) (UPID, error) {
+	params := url.Values{"target": {target}}
+	if running {
+		params.Set("restart", formatBool(true))
+		params.Set("timeout", strconv.Itoa(max(1, int(timeout.Seconds()))))
+	}
+	return s.task(ctx, own, http.MethodPost, []string{"migrate"}, params, undigested)
+}
+
+// Migrate moves a guest to another node and waits: a VM that runs goes on running,
+// a container is restarted. A guest that is there is left alone. It returns what
+// the gate read before.
+func (c *Client) Migrate(ctx context.Context, guest Guest, own *Owned, target string, o PowerOptions) (*GuestConfig, error) {
 	release, err := c.limits.hold(ctx, guest.Node)
 	if err != nil {
 		return nil, err
@@ -79,16 +94,21 @@ func (c *Client) Migrate(ctx context.Context, guest Guest, own *Owned, target st
 		if own.Node() == target {
 			return nil
 		}
-		status, err := c.VMs.Status(ctx, own.Node(), own.VMID())
+		status, err := c.of(guest.kind()).Status(ctx, own.Node(), own.VMID())
 		if err != nil {
 			return err
 		}
-		upid, err := c.VMs.Migrate(ctx, own, target, status.Running())
+		var upid UPID
+		if guest.kind() == KindContainer {
+			upid, err = c.Containers.Migrate(ctx, own, target, status.Running(), o.ShutdownTimeout)
+		} else {
+			upid, err = c.VMs.Migrate(ctx, own, target, status.Running())
+		}
 		if err != nil {
 			return err
 		}
 		defer c.View.Drop(target)
-		if _, err = c.Tasks.Wait(ctx, upid, WaitOptions{Progress: progress}); err != nil {
+		if _, err = c.Tasks.Wait(ctx, upid, WaitOptions{Progress: o.Progress}); err != nil {
 			return fmt.Errorf("migrate to %s: %w", target, err)
 		}
 		return nil

@@ -107,7 +107,7 @@ func (c *Client) revert(ctx context.Context, guest Guest, before *GuestConfig, t
 // the gate read before.
 func (c *Client) Grow(ctx context.Context, guest Guest, own *Owned, slot string, size Size, progress func(line string)) (*GuestConfig, error) {
 	return c.perform(ctx, guest, own, func(own *Owned) error {
-		has, ok := own.Config().sizeOf(slot)
+		has, ok := own.Config().SizeOf(slot)
 		switch {
 		case !ok:
 			return fmt.Errorf("%s has no volume %s", guest, slot)

@@ -109,12 +109,17 @@ func (v *View) Permissions(ctx context.Context) (Permissions, error) {
 	})
 }
 
-// VMConfig is a VM's configuration, for templates: it may be 30 seconds old. It
-// is shared: not to be changed.
+// VMConfig is [View.GuestConfig] of a VM, for templates.
 func (v *View) VMConfig(ctx context.Context, node string, vmid int) (*GuestConfig, error) {
-	key := viewKey{what: "config", node: node, id: strconv.Itoa(vmid)}
+	return v.GuestConfig(ctx, KindVM, node, vmid)
+}
+
+// GuestConfig is a guest's configuration, which may be 30 seconds old. It is
+// shared: not to be changed.
+func (v *View) GuestConfig(ctx context.Context, kind Kind, node string, vmid int) (*GuestConfig, error) {
+	key := viewKey{what: "config", node: node, id: string(kind) + "/" + strconv.Itoa(vmid)}
 	return shared(ctx, v, key, func(ctx context.Context) (*GuestConfig, error) {
-		return v.c.VMs.Config(ctx, node, vmid)
+		return v.c.of(kind).Config(ctx, node, vmid)
 	})
 }
 

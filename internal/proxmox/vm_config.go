@@ -79,8 +79,9 @@ func (c *GuestConfig) Mounts() map[string]Mount {
 	return found
 }
 
-// sizeOf is the size of the volume in a slot, nil where PVE does not say.
-func (c *GuestConfig) sizeOf(slot string) (size *Size, ok bool) {
+// SizeOf is the size of the volume in a slot, nil where PVE does not say; ok tells
+// whether there is one.
+func (c *GuestConfig) SizeOf(slot string) (size *Size, ok bool) {
 	if mount, ok := c.Mounts()[slot]; ok {
 		return mount.Size, true
 	}

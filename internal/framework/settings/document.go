@@ -147,3 +147,11 @@ func IsTrue(value attr.Value) bool {
 	flag, ok := value.(interface{ ValueBool() bool })
 	return ok && flag.ValueBool()
 }
+
+// IsSame reports whether two values are the same, null and absent ones alike.
+func IsSame(a, b attr.Value) bool {
+	if IsNull(a) || IsNull(b) {
+		return IsNull(a) == IsNull(b)
+	}
+	return a.Equal(b)
+}

@@ -1,7 +1,6 @@
 package vm
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,96 +9,25 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"terraform-provider-proxmox/internal/framework"
 	"terraform-provider-proxmox/internal/framework/settings"
-	"terraform-provider-proxmox/internal/proxmox"
 )
-
-// eachChange visits the configured settings that are known and differ from
-// state.
-func (d *draft) eachChange(visit settings.Visitor) {
-	table.EachIn(path.Empty(), d.config.Object(), d.plan.Object(), d.state.Object(), func(s *settings.Setting, at path.Path, planned, held attr.Value) {
-		if settings.IsKnown(planned) && (settings.IsNull(held) || !planned.Equal(held)) {
-			visit(s, at, planned, held)
-		}
-	})
-}
-
-// checkRoot refuses what PVE takes from root@pam alone, signed in by password.
-func (c *checker) checkRoot() {
-	if c.client.IsRoot() {
-		return
-	}
-	refuse := func(verb string, s *settings.Setting, at path.Path, value attr.Value) {
-		if s.Root == nil || !settings.IsKnown(value) || !s.Root(s.Form.Print(value)) {
-			return
-		}
-		c.draft.diags.AddAttributeError(at, fmt.Sprintf("Only root@pam can %s %s", verb, at),
-			"PVE takes this from root@pam alone, signed in with its password: it refuses it even to a token of root. "+
-				"Sign in so, or set it on the node, where it stays as it is while it is not configured here.")
-	}
-	c.draft.eachChange(func(s *settings.Setting, at path.Path, planned, _ attr.Value) { refuse("set", s, at, planned) })
-	c.draft.eachRemoval(func(s *settings.Setting, at path.Path, _, held attr.Value) { refuse("remove", s, at, held) })
-}
-
-// eachRemoval visits the settings in state that the update takes away: they, or
-// the slot that they are in, were applied and are no longer configured.
-func (d *draft) eachRemoval(visit settings.Visitor) {
-	configured := settings.Applied{}
-	table.Walk(path.Empty(), d.config.Object(), func(at path.Path) { configured[at.String()] = true })
-	removed := func(at path.Path) bool {
-		whole, _ := at.Steps()[0].(path.PathStepAttributeName)
-		return d.applied.Has(at) && !configured.Has(at) && !isUnknown(d.config.Values[string(whole)])
-	}
-	table.EachIn(path.Empty(), d.state.Object(), d.plan.Object(), d.state.Object(), func(s *settings.Setting, at path.Path, planned, held attr.Value) {
-		holder := at.ParentPath()
-		step, _ := holder.Steps().LastStep()
-		_, inSlot := step.(path.PathStepElementKeyString)
-		if removed(at) || inSlot && removed(holder) {
-			visit(s, at, planned, held)
-		}
-	})
-}
-
-// checkSince refuses settings that the cluster's version does not know.
-func (c *checker) checkSince(ctx context.Context) {
-	var version proxmox.Version
-	asked := false
-	c.draft.eachChange(func(s *settings.Setting, at path.Path, _, _ attr.Value) {
-		if s.Since == 0 || c.draft.diags.HasError() {
-			return
-		}
-		if !asked {
-			var err error
-			if version, err = c.client.Cluster.Version(ctx); err != nil {
-				framework.AddError(c.draft.diags, "read the cluster's version", err)
-				return
-			}
-			asked = true
-		}
-		if version.Major < s.Since {
-			c.draft.diags.AddAttributeError(at, fmt.Sprintf("PVE %d does not know %s", version.Major, at),
-				fmt.Sprintf("It came with PVE %d. Leave it out here.", s.Since))
-		}
-	})
-}
 
 // checkHardware checks what the table says of settings and what they say of each
 // other.
 func (d *draft) checkHardware() {
-	d.eachChange(func(s *settings.Setting, at path.Path, _, held attr.Value) {
-		if s.Fixed && settings.IsKnown(held) && len(d.replace) == 0 {
-			d.diags.AddAttributeError(at, fmt.Sprintf("%s cannot be changed", at),
+	d.EachChange(func(s *settings.Setting, at path.Path, _, held attr.Value) {
+		if s.Fixed && settings.IsKnown(held) && len(d.Replaces) == 0 {
+			d.Diags.AddAttributeError(at, fmt.Sprintf("%s cannot be changed", at),
 				"It is given when the device is made. Take the device out of the configuration, apply, and add it anew: its content is lost.")
 		}
 	})
-	for slot, disk := range d.elements("disks") {
+	for slot, disk := range d.Elements("disks") {
 		here := settings.At("disks").AtMapKey(slot)
 		d.checkBus(here, slot, disk)
 		d.checkLimits(here.AtName("limits"), settings.Fields(disk["limits"]))
 	}
 	for _, g := range []*settings.Group{usbGroup, pciGroup} {
-		for slot, device := range d.elements(g.Name) {
+		for slot, device := range d.Elements(g.Name) {
 			d.checkSource(settings.At(g.Name).AtMapKey(slot), device)
 		}
 	}
@@ -111,11 +39,11 @@ func (d *draft) checkHardware() {
 
 // checkProtected refuses to take volumes from a VM that stays protected.
 func (d *draft) checkProtected() {
-	if d.creates() || !isTrue(d.state.Values["protection"]) || !isTrue(d.plan.Values["protection"]) {
+	if d.Creates() || !settings.IsTrue(d.State.Values["protection"]) || !settings.IsTrue(d.Plan.Values["protection"]) {
 		return
 	}
-	for _, slot := range removedDrives(d.applied, d.config) {
-		d.diags.AddAttributeError(settings.At("protection"), "The VM is protected, so that "+slot+" cannot be removed",
+	for _, slot := range removedDrives(d.Applied, d.Config) {
+		d.Diags.AddAttributeError(settings.At("protection"), "The VM is protected, so that "+slot+" cannot be removed",
 			"PVE takes no drives from a protected VM. Set protection to false, or keep the drive.")
 	}
 }
@@ -129,7 +57,7 @@ func (d *draft) checkBus(at path.Path, slot string, disk map[string]attr.Value) 
 		if s.Buses == nil || slices.Contains(s.Buses, bus) || !settings.IsKnown(value) || value.Equal(s.None()) {
 			continue
 		}
-		d.diags.AddAttributeError(at.AtName(s.Name), fmt.Sprintf("%s is not for %s disks", s.Name, bus),
+		d.Diags.AddAttributeError(at.AtName(s.Name), fmt.Sprintf("%s is not for %s disks", s.Name, bus),
 			fmt.Sprintf("PVE knows it for %s disks only.", strings.Join(s.Buses, ", ")))
 	}
 }
@@ -148,7 +76,7 @@ func (d *draft) checkLimits(at path.Path, limits map[string]attr.Value) {
 			d.checkBeside(at, limits, bound+"_max", bound)
 			d.checkBeside(at, limits, bound+"_max_seconds", bound+"_max")
 			if subject != "" && !isZero(limits[bound]) && !isZero(limits[kind]) {
-				d.diags.AddAttributeError(at.AtName(bound), fmt.Sprintf("%s and %s exclude each other", bound, kind),
+				d.Diags.AddAttributeError(at.AtName(bound), fmt.Sprintf("%s and %s exclude each other", bound, kind),
 					"Bound all operations together, or reads and writes apart.")
 			}
 		}
@@ -157,7 +85,7 @@ func (d *draft) checkLimits(at path.Path, limits map[string]attr.Value) {
 
 func (d *draft) checkBeside(at path.Path, limits map[string]attr.Value, name, needed string) {
 	if !isZero(limits[name]) && isZero(limits[needed]) && !isUnknown(limits[needed]) {
-		d.diags.AddAttributeError(at.AtName(name), name+" needs "+needed, "PVE takes it only beside "+needed+", which it exceeds.")
+		d.Diags.AddAttributeError(at.AtName(name), name+" needs "+needed, "PVE takes it only beside "+needed+", which it exceeds.")
 	}
 }
 
@@ -173,19 +101,19 @@ func (d *draft) checkSource(at path.Path, device map[string]attr.Value) {
 	mapping, host := device["mapping"], device["host"]
 	switch {
 	case settings.IsNull(mapping) && settings.IsNull(host):
-		d.diags.AddAttributeError(at, "Which device is not said", "Give mapping, the resource mapping of a device, or host.")
+		d.Diags.AddAttributeError(at, "Which device is not said", "Give mapping, the resource mapping of a device, or host.")
 	case !settings.IsNull(mapping) && !settings.IsNull(host):
-		d.diags.AddAttributeError(at.AtName("host"), "mapping and host exclude each other", "Give one of them.")
+		d.Diags.AddAttributeError(at.AtName("host"), "mapping and host exclude each other", "Give one of them.")
 	}
 }
 
 // checkProcessors refuses more plugged processors than there are.
 func (d *draft) checkProcessors() {
-	cpu := settings.Fields(d.plan.Values["cpu"])
+	cpu := settings.Fields(d.Plan.Values["cpu"])
 	plugged, cores, sockets := integerOf(cpu["vcpus"]), integerOf(cpu["cores"]), integerOf(cpu["sockets"])
-	configured := settings.Fields(d.config.Values["cpu"])
+	configured := settings.Fields(d.Config.Values["cpu"])
 	if settings.IsKnown(configured["vcpus"]) && cores > 0 && sockets > 0 && plugged > cores*sockets {
-		d.diags.AddAttributeError(settings.At("cpu").AtName("vcpus"), "More processors are plugged in than there are",
+		d.Diags.AddAttributeError(settings.At("cpu").AtName("vcpus"), "More processors are plugged in than there are",
 			fmt.Sprintf("vcpus is %d, cores times sockets is %d.", plugged, cores*sockets))
 	}
 }
@@ -193,26 +121,26 @@ func (d *draft) checkProcessors() {
 // checkMachine refuses a virtual IOMMU that PVE refuses: it would do so only
 // when the guest is there already.
 func (d *draft) checkMachine() {
-	if settings.IsNull(d.config.Values["machine"]) {
+	if settings.IsNull(d.Config.Values["machine"]) {
 		return
 	}
-	machine, here := settings.Fields(d.plan.Values["machine"]), settings.At("machine")
+	machine, here := settings.Fields(d.Plan.Values["machine"]), settings.At("machine")
 	model, viommu, bits := machine["type"], settings.TextOf(machine["viommu"]), integerOf(machine["aw_bits"])
 	switch {
 	case viommu == "intel" && !isUnknown(model) && !strings.Contains(settings.TextOf(model), "q35"):
-		d.diags.AddAttributeError(here.AtName("viommu"), "Intel's virtual IOMMU needs q35", "Set machine.type to q35, or viommu to virtio.")
+		d.Diags.AddAttributeError(here.AtName("viommu"), "Intel's virtual IOMMU needs q35", "Set machine.type to q35, or viommu to virtio.")
 	case viommu == "intel" && bits != 0 && bits != 39 && bits != 48:
-		d.diags.AddAttributeError(here.AtName("aw_bits"), "Intel's virtual IOMMU knows 39 and 48 bits", fmt.Sprintf("aw_bits is %d.", bits))
+		d.Diags.AddAttributeError(here.AtName("aw_bits"), "Intel's virtual IOMMU knows 39 and 48 bits", fmt.Sprintf("aw_bits is %d.", bits))
 	case viommu == "" && bits != 0 && !isUnknown(machine["viommu"]):
-		d.diags.AddAttributeError(here.AtName("aw_bits"), "There is no virtual IOMMU", "aw_bits is the width of its addresses: set viommu.")
+		d.Diags.AddAttributeError(here.AtName("aw_bits"), "There is no virtual IOMMU", "aw_bits is the width of its addresses: set viommu.")
 	}
 }
 
 // checkBalloon refuses a balloon that leaves more than there is.
 func (d *draft) checkBalloon() {
-	memory, configured := settings.Fields(d.plan.Values["memory"]), settings.Fields(d.config.Values["memory"])
+	memory, configured := settings.Fields(d.Plan.Values["memory"]), settings.Fields(d.Config.Values["memory"])
 	if mib := integerOf(memory["mib"]); settings.IsKnown(configured["balloon_mib"]) && mib > 0 && integerOf(memory["balloon_mib"]) > mib {
-		d.diags.AddAttributeError(settings.At("memory").AtName("balloon_mib"), "The balloon leaves more memory than there is",
+		d.Diags.AddAttributeError(settings.At("memory").AtName("balloon_mib"), "The balloon leaves more memory than there is",
 			fmt.Sprintf("balloon_mib is %d, mib is %d.", integerOf(memory["balloon_mib"]), mib))
 	}
 }

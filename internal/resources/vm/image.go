@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/guests"
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
@@ -27,18 +28,18 @@ func outdatesImage(config *proxmox.GuestConfig, update proxmox.ConfigUpdate) boo
 	})
 }
 
-// regenerateImage has PVE make the image anew for a guest that ran all the time:
-// otherwise PVE does so only when it starts the guest, and one that reboots by
-// itself would read the old one. Nothing restarts. A run that is killed before the call
-// leaves it to that start.
-func (j *job) regenerateImage(ctx context.Context) error {
-	before := j.state.Text("status")
-	if !j.outdatesImage || before == "" || before == powerStopped || j.reached == powerStopped {
+// Written has PVE make the image anew for a guest that ran all the time: otherwise
+// PVE does so only when it starts the guest, and one that reboots by itself would
+// read the old one. Nothing restarts. A run that is killed before the call leaves it
+// to that start.
+func (j *job) Written(ctx context.Context) error {
+	before := j.State.Text("status")
+	if !j.outdatesImage || before == "" || before == guests.PowerStopped || j.Status() == guests.PowerStopped {
 		return nil
 	}
-	err := j.client.RegenerateCloudInit(ctx, j.guest, nil)
+	err := j.Client.RegenerateCloudInit(ctx, j.Guest, nil)
 	if proxmox.IsPermission(err) {
-		framework.AddWarning(j.diags, "regenerate the cloud-init drive, which keeps what it has until the VM is started anew", err)
+		framework.AddWarning(j.Diags, "regenerate the cloud-init drive, which keeps what it has until the VM is started anew", err)
 		return nil
 	}
 	return err

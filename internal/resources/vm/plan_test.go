@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/guests"
 	"terraform-provider-proxmox/internal/framework/settings"
 )
 
@@ -42,13 +43,13 @@ func finished(changes o) o {
 func drafted(t *testing.T, config, state o, change func(*draft)) (*draft, diag.Diagnostics) {
 	t.Helper()
 	var diags diag.Diagnostics
-	d := &draft{config: documentOf(t, config), state: documentOf(t, state), diags: &diags}
+	d := &draft{Draft: &guests.Draft{Kind: kind, Config: documentOf(t, config), State: documentOf(t, state), Diags: &diags}}
 	if change != nil {
 		change(d)
 	}
-	d.make(t.Context())
-	if d.changes() {
-		d.checkSettings()
+	d.Make(t.Context(), d)
+	if d.Changes() {
+		d.CheckSettings()
 	}
 	return d, diags
 }
@@ -57,8 +58,8 @@ func drafted(t *testing.T, config, state o, change func(*draft)) (*draft, diag.D
 func changed(t *testing.T, d *draft) o {
 	t.Helper()
 	result := o{}
-	for name, planned := range d.plan.Values {
-		if !planned.Equal(d.state.Values[name]) {
+	for name, planned := range d.Plan.Values {
+		if !planned.Equal(d.State.Values[name]) {
 			result[name] = plain(t, planned)
 		}
 	}
@@ -129,7 +130,7 @@ func TestDraftChanges(t *testing.T) {
 		},
 		"an adoption": {
 			config: o{"name": "web"}, state: finished(o{"marked": false, "uid": nil}),
-			change: func(d *draft) { d.imported, d.adopting = true, "0b9a9d5c-5f0e-4c0f-8f55-2f1d6b1c7a11" },
+			change: func(d *draft) { d.Imported, d.Adopting = true, "0b9a9d5c-5f0e-4c0f-8f55-2f1d6b1c7a11" },
 			want:   o{"marked": true, "uid": "0b9a9d5c-5f0e-4c0f-8f55-2f1d6b1c7a11"},
 		},
 		"a configured storage": {config: o{"name": "web", "storage": "other"}, want: o{}},
@@ -163,12 +164,12 @@ func TestDraftChanges(t *testing.T) {
 				"name": "web", "template": 9000, "wait_for": "agent", "stop": o{"shutdown_timeout": "5m"}, "reboot": "auto",
 				"disks": o{"scsi0": o{"on_removal": "destroy"}}, "network": o{"net0": o{}},
 			},
-			state: finished(o{"template": 0}), change: func(d *draft) { d.imported = true },
+			state: finished(o{"template": 0}), change: func(d *draft) { d.Imported = true },
 			want: o{},
 		},
 		"the first change after an import records the rest": {
 			config: o{"name": "web", "template": 9000, "reboot": "auto", "on_boot": true},
-			state:  finished(o{"template": 0}), change: func(d *draft) { d.imported = true },
+			state:  finished(o{"template": 0}), change: func(d *draft) { d.Imported = true },
 			want: o{"template": num("9000"), "reboot": "auto", "on_boot": true, "reboot_required": "?"},
 		},
 	}
@@ -187,12 +188,12 @@ func TestDraftChanges(t *testing.T) {
 			if diff := cmp.Diff(any(test.want), named(got, test.want)); diff != "" {
 				t.Error(diff)
 			}
-			if len(got) != len(test.want) && d.state.Provisioned() {
+			if len(got) != len(test.want) && d.State.Provisioned() {
 				t.Errorf("changed are %v", slices.Sorted(maps.Keys(got)))
 			}
 			replaced := ""
-			if len(d.replace) > 0 {
-				replaced = d.replace[0].String()
+			if len(d.Replaces) > 0 {
+				replaced = d.Replaces[0].String()
 			}
 			if replaced != test.replace {
 				t.Errorf("replaced because of %q, want %q", replaced, test.replace)
@@ -204,7 +205,7 @@ func TestDraftChanges(t *testing.T) {
 func TestDraftCreates(t *testing.T) {
 	t.Parallel()
 	d, diags := drafted(t, o{"name": "web", "template": 9000, "pool": "mine"}, nil, func(d *draft) {
-		d.defaults = framework.Defaults{Node: "pve2", Storage: "nfs", Pool: "theirs"}
+		d.Defaults = framework.Defaults{Node: "pve2", Storage: "nfs", Pool: "theirs"}
 	})
 	if diags.HasError() {
 		t.Fatal(diags)
@@ -231,7 +232,7 @@ func TestDraftRefuses(t *testing.T) {
 		"shrink of a disk not named before": {config: o{"name": "web", "disks": o{"scsi0": o{}, "scsi5": o{"size_gib": 1}}}, want: "scsi5 would shrink"},
 		"a disk in a drive":                 {config: o{"name": "web", "disks": o{"scsi0": o{}, "ide2": o{"size_gib": 1}}}, want: "ide2 is a CD-ROM drive"},
 		"a disk without size":               {config: o{"name": "web", "disks": o{"scsi0": o{}, "scsi1": o{}}}, want: "needs a size"},
-		"another version of the TPM":        {config: o{"name": "web", "tpm": o{"version": "v2.0"}}, change: func(d *draft) { d.state.Values["tpm"] = value(t, tpmGroup.Typ(), o{"version": "v1.2"}) }, want: "tpm.version cannot be changed"},
+		"another version of the TPM":        {config: o{"name": "web", "tpm": o{"version": "v2.0"}}, change: func(d *draft) { d.State.Values["tpm"] = value(t, tpmGroup.Typ(), o{"version": "v1.2"}) }, want: "tpm.version cannot be changed"},
 		"a burst without its base":          {config: o{"name": "web", "disks": o{"scsi0": o{"limits": o{"iops_read_max": 5}}}}, want: "iops_read_max needs iops_read"},
 		"bounds in all and apart":           {config: o{"name": "web", "disks": o{"scsi0": o{"limits": o{"mbps": 5, "mbps_write": 5}}}}, want: "mbps_write and mbps exclude each other"},
 		"no device":                         {config: o{"name": "web", "usb": o{"usb0": o{"usb3": true}}}, want: "Which device is not said"},
@@ -248,7 +249,7 @@ func TestDraftRefuses(t *testing.T) {
 		"too long":               {config: o{"name": "web", "description": strings.Repeat("x", 8192)}, want: "description cannot be used"},
 		"no agent to wait for":   {config: o{"name": "web", "wait_for": "agent"}, want: "no agent"},
 		"the first NIC taken away": {
-			config: o{"name": "web"}, change: func(d *draft) { d.applied = paths("network", `network["net0"]`) }, want: "net0 cannot be removed",
+			config: o{"name": "web"}, change: func(d *draft) { d.Applied = paths("network", `network["net0"]`) }, want: "net0 cannot be removed",
 		},
 		"a pool afterwards": {config: o{"name": "web", "pool": "mine"}, want: "pool of an existing VM"},
 	}
@@ -300,7 +301,7 @@ func TestDraftAnnouncesRestarts(t *testing.T) {
 			if announced != test.want {
 				t.Errorf("announced is %t", announced)
 			}
-			if restarts(d.plan, d.state) != test.want {
+			if kind.Restarts(d.Plan, d.State) != test.want {
 				t.Errorf("the update would restart: %t", !test.want)
 			}
 		})
@@ -319,11 +320,11 @@ func TestDraftToleratesUnknown(t *testing.T) {
 		t.Fatal(diags)
 	}
 	for _, name := range []string{"name", "template", "vmid", "node", "tags", "disks"} {
-		if !d.plan.Values[name].IsUnknown() {
-			t.Errorf("%s is %s", name, d.plan.Values[name])
+		if !d.Plan.Values[name].IsUnknown() {
+			t.Errorf("%s is %s", name, d.Plan.Values[name])
 		}
 	}
-	if bridge := settings.Fields(settings.Entries(d.plan.Values["network"])["net0"])["bridge"]; !bridge.Equal(types.StringUnknown()) {
+	if bridge := settings.Fields(settings.Entries(d.Plan.Values["network"])["net0"])["bridge"]; !bridge.Equal(types.StringUnknown()) {
 		t.Errorf("bridge is %s", bridge)
 	}
 }

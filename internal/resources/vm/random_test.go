@@ -192,7 +192,7 @@ func (r *Random) disks(before o) o {
 			disk["storage"], disk["format"] = "shared-nfs", []string{"raw", "qcow2"}[r.IntN(2)]
 		}
 		if r.likely() {
-			disk["on_removal"] = removalDestroy
+			disk["on_removal"] = "destroy"
 		}
 		if limits, ok := disk["limits"].(o); ok {
 			bound(limits)

@@ -30,14 +30,14 @@ type seedWork struct {
 // placeSeed uploads the image that is planned, before the guest's configuration
 // names it.
 func (j *job) placeSeed(ctx context.Context, config *proxmox.GuestConfig) error {
-	held, _ := seedOf(ctx, j.state.Values["seed"], j.diags)
+	held, _ := seedOf(ctx, j.State.Values["seed"], j.Diags)
 	j.seed.heldSlot = held.Slot.ValueString()
-	wanted, ok := seedOf(ctx, j.plan.Values["seed"], j.diags)
+	wanted, ok := seedOf(ctx, j.Plan.Values["seed"], j.Diags)
 	if !ok {
 		j.abandonSeed(ctx)
 		return nil
 	}
-	given, _ := seedOf(ctx, j.config.Values["seed"], j.diags)
+	given, _ := seedOf(ctx, j.Config.Values["seed"], j.Diags)
 	j.seed.wanted = &wanted
 	j.seed.note.Given = !given.InstanceID.IsNull()
 	if wanted.Slot.IsUnknown() {
@@ -46,7 +46,7 @@ func (j *job) placeSeed(ctx context.Context, config *proxmox.GuestConfig) error 
 	if !wanted.VolumeID.IsUnknown() {
 		return nil
 	}
-	made, id, err := given.Image(seeds.Context{Scope: j.guest.UID, HostName: j.plan.Text("name"), MACs: j.seedMACs(config, given)})
+	made, id, err := given.Image(seeds.Context{Scope: j.Guest.UID, HostName: j.Plan.Text("name"), MACs: j.seedMACs(config, given)})
 	if err != nil {
 		return fmt.Errorf("make the seed: %w", err)
 	}
@@ -54,10 +54,10 @@ func (j *job) placeSeed(ctx context.Context, config *proxmox.GuestConfig) error 
 	if err != nil {
 		return fmt.Errorf("make the seed: %w", err)
 	}
-	name := seeds.Name{Storage: wanted.Storage.ValueString(), UID: j.guest.UID, SHA256: digest}
+	name := seeds.Name{Storage: wanted.Storage.ValueString(), UID: j.Guest.UID, SHA256: digest}
 	wanted.Settle(name, id, made.Size())
-	j.retireSeed(ctx, seedImage{j.guest.Node, name.String()})
-	if _, err := seeds.Put(ctx, j.client, j.guest.Node, name, made); err != nil {
+	j.retireSeed(ctx, seedImage{j.Guest.Node, name.String()})
+	if _, err := seeds.Put(ctx, j.Client, j.Guest.Node, name, made); err != nil {
 		return fmt.Errorf("upload the seed: %w", err)
 	}
 	return nil
@@ -73,10 +73,10 @@ func (j *job) abandonSeed(ctx context.Context) {
 
 // heldSeed is the image in state.
 func (j *job) heldSeed(ctx context.Context) (seedImage, bool) {
-	held, ok := seedOf(ctx, j.state.Values["seed"], j.diags)
+	held, ok := seedOf(ctx, j.State.Values["seed"], j.Diags)
 	node := j.seed.note.Node
 	if node == "" {
-		node = j.guest.Node
+		node = j.Guest.Node
 	}
 	return seedImage{node, held.VolumeID.ValueString()}, ok && held.VolumeID.ValueString() != ""
 }
@@ -104,8 +104,8 @@ func (j *job) seedSlot(config *proxmox.GuestConfig) string {
 		}
 	}
 	for _, slot := range cloudInitSlots {
-		_, configured := settings.Entries(j.config.Values["cdrom"])[slot]
-		_, isDisk := settings.Entries(j.config.Values["disks"])[slot]
+		_, configured := settings.Entries(j.Config.Values["cdrom"])[slot]
+		_, isDisk := settings.Entries(j.Config.Values["disks"])[slot]
 		if drive, exists := drives[slot]; !configured && !isDisk && (config.Wanted(slot) == "" || exists && drive.Volume == noMedium) {
 			return slot
 		}
@@ -121,7 +121,7 @@ func (j *job) seedMACs(config *proxmox.GuestConfig, given seedModel) map[string]
 			macs[slot] = *nic.MAC
 		}
 	}
-	for slot, device := range settings.Entries(j.plan.Values["network"]) {
+	for slot, device := range settings.Entries(j.Plan.Values["network"]) {
 		if mac := settings.Fields(device)["mac_address"]; settings.IsKnown(mac) {
 			macs[slot] = settings.TextOf(mac)
 		}
@@ -165,7 +165,7 @@ func mediumIn(drive string) string {
 // isOwnSeed reports whether a volume is a seed of this very guest.
 func (j *job) isOwnSeed(volid string) bool {
 	name, ok := seeds.ParseName(volid)
-	return ok && name.UID == j.guest.UID
+	return ok && name.UID == j.Guest.UID
 }
 
 // dropSeeds deletes the images that are no longer in use, once the guest's
@@ -174,14 +174,14 @@ func (j *job) isOwnSeed(volid string) bool {
 func (j *job) dropSeeds(ctx context.Context) {
 	j.keepSeed()
 	j.seed.note.Outdated = slices.DeleteFunc(j.seed.note.Outdated, func(each seedImage) bool {
-		if j.latest == nil || j.latest.SlotOf(each.VolID) != "" {
+		if j.Latest == nil || j.Latest.SlotOf(each.VolID) != "" {
 			return false
 		}
-		users, err := otherUsers(ctx, j.client, each)
+		users, err := otherUsers(ctx, j.Client, each)
 		if err == nil && len(users) == 0 {
-			err = j.client.Storage.Delete(ctx, each.Node, each.VolID)
+			err = j.Client.Storage.Delete(ctx, each.Node, each.VolID)
 		}
-		framework.AddWarning(j.diags, "delete the outdated seed "+each.VolID, err)
+		framework.AddWarning(j.Diags, "delete the outdated seed "+each.VolID, err)
 		return err == nil && len(users) == 0
 	})
 }
@@ -200,10 +200,10 @@ func (j *job) keepSeed() {
 func (j *job) saveSeed(ctx context.Context, state settings.Document) {
 	j.keepSeed()
 	if j.seed.wanted != nil {
-		state.Values["seed"] = seedValue(ctx, state, *j.seed.wanted, j.diags)
+		state.Values["seed"] = seedValue(ctx, state, *j.seed.wanted, j.Diags)
 		return
 	}
-	planned, ok := seedOf(ctx, state.Values["seed"], j.diags)
+	planned, ok := seedOf(ctx, state.Values["seed"], j.Diags)
 	if !ok {
 		return
 	}
@@ -213,5 +213,5 @@ func (j *job) saveSeed(ctx context.Context, state settings.Document) {
 			*each = types.StringNull()
 		}
 	}
-	state.Values["seed"] = seedValue(ctx, state, planned, j.diags)
+	state.Values["seed"] = seedValue(ctx, state, planned, j.Diags)
 }

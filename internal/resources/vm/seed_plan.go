@@ -4,37 +4,37 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"terraform-provider-proxmox/internal/framework/guests"
 	"terraform-provider-proxmox/internal/framework/seeds"
 	"terraform-provider-proxmox/internal/framework/settings"
 )
 
 // planSeed plans the guest's seed.
 func (d *draft) planSeed(ctx context.Context) {
-	config := d.config.Values["seed"]
+	config := d.Config.Values["seed"]
 	if settings.IsNull(config) || config.IsUnknown() {
-		d.plan.Values["seed"] = config
+		d.Plan.Values["seed"] = config
 	} else {
 		d.planGivenSeed(ctx)
 	}
-	if d.creates() || !d.differs("seed") {
+	if d.Creates() || !d.Differs("seed") {
 		return
 	}
-	d.plan.SetUnknown("devices", "reboot_required")
+	d.Plan.SetUnknown("devices", "reboot_required")
 }
 
 func (d *draft) planGivenSeed(ctx context.Context) {
-	given, _ := seedOf(ctx, d.config.Values["seed"], d.diags)
-	held, _ := seedOf(ctx, d.state.Values["seed"], d.diags)
+	given, _ := seedOf(ctx, d.Config.Values["seed"], d.Diags)
+	held, _ := seedOf(ctx, d.State.Values["seed"], d.Diags)
 	c := d.seedContext(given)
 	planned, err := seeds.Draft{
 		Config: given.Model, State: held.Model, There: held.VolumeID.ValueString() != "", Moved: !given.Storage.Equal(held.Storage),
-		WasGiven: d.seed.Given, Context: c, SameContext: c != nil && given.UsesSecrets() && !d.differs("name") && !d.macsChange(),
+		WasGiven: d.seed.Given, Context: c, SameContext: c != nil && given.UsesSecrets() && !d.Differs("name") && !d.MACsChange(),
 	}.Plan(ctx)
 	if err != nil {
-		d.diags.AddAttributeError(settings.At("seed"), "The seed cannot be made", err.Error())
+		d.Diags.AddAttributeError(settings.At("seed"), "The seed cannot be made", err.Error())
 		return
 	}
 	slot := given.Slot
@@ -45,46 +45,37 @@ func (d *draft) planGivenSeed(ctx context.Context) {
 	default:
 		slot = types.StringUnknown()
 	}
-	d.plan.Values["seed"] = seedValue(ctx, d.plan, seedModel{Model: planned, Slot: slot}, d.diags)
-}
-
-// planGone replaces a guest that is gone and left its seed: what is left goes with
-// the old one. The new one is planned, and checked, on its own.
-func (d *draft) planGone(ctx context.Context, resp *resource.ModifyPlanResponse) {
-	d.plan.SetUnknown("status")
-	resp.RequiresReplace = append(resp.RequiresReplace, settings.At("status"))
-	d.plan.Save(ctx, &resp.Plan, &resp.Diagnostics)
+	d.Plan.Values["seed"] = seedValue(ctx, d.Plan, seedModel{Model: planned, Slot: slot}, d.Diags)
 }
 
 // seedContext is what the seed depends on beside its own attributes; nil while
 // it is not known.
 func (d *draft) seedContext(given seedModel) *seeds.Context {
-	name, macs := d.plan.Values["name"], d.state.Values["mac_addresses"]
-	if d.creates() || !settings.IsKnown(name) || !given.Interfaces.IsNull() && (d.macsChange() || !settings.IsKnown(macs)) {
+	name, macs := d.Plan.Values["name"], d.State.Values["mac_addresses"]
+	if d.Creates() || !settings.IsKnown(name) || !given.Interfaces.IsNull() && (d.MACsChange() || !settings.IsKnown(macs)) {
 		return nil
 	}
-	return &seeds.Context{Scope: d.state.Text("uid"), HostName: settings.TextOf(name), MACs: macsOf(macs)}
+	return &seeds.Context{Scope: d.State.Text("uid"), HostName: settings.TextOf(name), MACs: macsOf(macs)}
 }
 
 // checkSeed checks where the seed's image is to go, and which interfaces it
 // speaks of.
-func (c *checker) checkSeed(ctx context.Context) {
-	d := c.draft
-	given, ok := seedOf(ctx, d.config.Values["seed"], d.diags)
-	planned := settings.Fields(d.plan.Values["seed"])
+func (d *draft) checkSeed(ctx context.Context, c *guests.Checker) {
+	given, ok := seedOf(ctx, d.Config.Values["seed"], d.Diags)
+	planned := settings.Fields(d.Plan.Values["seed"])
 	if !ok || planned["volume_id"] == nil || !planned["volume_id"].IsUnknown() {
 		return
 	}
 	if storage := given.Storage; !storage.IsUnknown() {
-		seeds.CheckStorage(ctx, c.client, c.node, storage.ValueString(), settings.At("seed").AtName("storage"), d.diags)
+		seeds.CheckStorage(ctx, c.Client, c.Node, storage.ValueString(), settings.At("seed").AtName("storage"), d.Diags)
 	}
-	if d.creates() || !settings.IsKnown(d.plan.Values["network"]) {
+	if d.Creates() || !settings.IsKnown(d.Plan.Values["network"]) {
 		return
 	}
-	devices, macs := settings.Entries(d.plan.Values["network"]), macsOf(d.state.Values["mac_addresses"])
+	devices, macs := settings.Entries(d.Plan.Values["network"]), macsOf(d.State.Values["mac_addresses"])
 	for slot := range given.Interfaces.Elements() {
 		if _, configured := devices[slot]; !configured && macs[slot] == "" {
-			d.diags.AddAttributeError(settings.At("seed").AtName("interfaces").AtMapKey(slot), "The VM has no network device "+slot,
+			d.Diags.AddAttributeError(settings.At("seed").AtName("interfaces").AtMapKey(slot), "The VM has no network device "+slot,
 				fmt.Sprintf("Configure network.%s, or take it out of the seed.", slot))
 		}
 	}

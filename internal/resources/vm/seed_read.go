@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/guests"
 	"terraform-provider-proxmox/internal/framework/seeds"
 	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
@@ -18,24 +19,24 @@ import (
 
 // readSeed looks whether the seed is in its drive and on the guest's node. One
 // that is not is made again by the next apply.
-func (f refresh) readSeed(ctx context.Context, state settings.Document, importing bool, private privateState, diags *diag.Diagnostics) {
-	values := wanted(f.look.Config)
-	held, ok := seedOf(ctx, state.Values["seed"], diags)
-	if !ok && importing {
-		f.findSeed(ctx, state, values, diags)
+func (f refresh) readSeed(ctx context.Context, state settings.Document) {
+	values := guests.Wanted(f.Look.Config)
+	held, ok := seedOf(ctx, state.Values["seed"], f.Diags)
+	if !ok && f.Importing {
+		f.findSeed(ctx, state, values)
 		return
 	}
 	volid := held.VolumeID.ValueString()
 	if !ok || volid == "" {
 		return
 	}
-	size, err := seeds.Size(ctx, f.client, f.look.Node, volid)
-	note, problem := loadSeedNote(ctx, private, diags), ""
+	size, err := seeds.Size(ctx, f.Client, f.Look.Node, volid)
+	note, problem := loadSeedNote(ctx, f.Private, f.Diags), ""
 	switch {
 	case err != nil:
-		framework.AddWarning(diags, "look at the seed "+volid+"; its last known state is kept", err)
-	case size == 0 && note.Node != "" && note.Node != f.look.Node:
-		problem = fmt.Sprintf("The VM moved from %s to %s, away from its seed", note.Node, f.look.Node)
+		framework.AddWarning(f.Diags, "look at the seed "+volid+"; its last known state is kept", err)
+	case size == 0 && note.Node != "" && note.Node != f.Look.Node:
+		problem = fmt.Sprintf("The VM moved from %s to %s, away from its seed", note.Node, f.Look.Node)
 	case size == 0:
 		problem = "The seed " + volid + " is gone"
 	case size != held.Size.ValueInt64():
@@ -44,60 +45,54 @@ func (f refresh) readSeed(ctx context.Context, state settings.Document, importin
 		problem = "The seed " + volid + " is not in its drive any more"
 	}
 	if problem == "" {
-		if size != 0 && note.Node != f.look.Node {
+		if size != 0 && note.Node != f.Look.Node {
 			// On a shared storage it is wherever the guest is; the node that it was
 			// uploaded to may be down when it is to be deleted.
-			note.Node = f.look.Node
-			framework.SetPrivate(ctx, private, privateSeed, note, diags)
+			note.Node = f.Look.Node
+			framework.SetPrivate(ctx, f.Private, privateSeed, note, f.Diags)
 		}
 		return
 	}
-	diags.AddWarning(problem, "The next apply puts it back.")
+	f.Diags.AddWarning(problem, "The next apply puts it back.")
 	held.Lose()
-	state.Values["seed"] = seedValue(ctx, state, held, diags)
+	state.Values["seed"] = seedValue(ctx, state, held, f.Diags)
 }
 
 // checkDrives warns of configured images that are not on the guest's node: it
 // would not start.
-func (f refresh) checkDrives(ctx context.Context, state settings.Document, diags *diag.Diagnostics) {
+func (f refresh) checkDrives(ctx context.Context, state settings.Document) {
 	drives := settings.Entries(state.Values["cdrom"])
 	for _, slot := range slices.Sorted(maps.Keys(drives)) {
 		volid := settings.TextOf(settings.Fields(drives[slot])["volume_id"])
 		if volid == "" || volid == noMedium {
 			continue
 		}
-		size, err := seeds.Size(ctx, f.client, f.look.Node, volid)
+		size, err := seeds.Size(ctx, f.Client, f.Look.Node, volid)
 		if err != nil || size != 0 {
 			continue // What cannot be told is no reason to warn.
 		}
-		diags.AddAttributeWarning(settings.At("cdrom").AtMapKey(slot), fmt.Sprintf("%s is not on node %s", volid, f.look.Node),
-			describe(state)+" names it and cannot start there. It was deleted, or the VM moved away from it: "+
+		f.Diags.AddAttributeWarning(settings.At("cdrom").AtMapKey(slot), fmt.Sprintf("%s is not on node %s", volid, f.Look.Node),
+			kind.Describe(state)+" names it and cannot start there. It was deleted, or the VM moved away from it: "+
 				"an image on a storage that is not shared has to be on the VM's own node.")
 	}
 }
 
-// privateState is the private state of a response.
-type privateState interface {
-	framework.PrivateReader
-	framework.PrivateWriter
-}
-
 // findSeed finds the seed of an imported guest. What is in it cannot be read,
 // but its name tells: an unchanged configuration uploads nothing.
-func (f refresh) findSeed(ctx context.Context, state settings.Document, values map[string]string, diags *diag.Diagnostics) {
+func (f refresh) findSeed(ctx context.Context, state settings.Document, values map[string]string) {
 	for _, slot := range cdromSlots.Found(values) {
 		name, ok := seeds.ParseName(mediumIn(values[slot]))
-		if !ok || name.UID != f.guest.UID {
+		if !ok || name.UID != f.Guest.UID {
 			continue
 		}
-		size, err := seeds.Size(ctx, f.client, f.look.Node, name.String())
+		size, err := seeds.Size(ctx, f.Client, f.Look.Node, name.String())
 		if err != nil || size == 0 {
 			continue
 		}
 		found := seedModel{Model: seeds.NullModel(seedType(state)), Slot: types.StringValue(slot)}
 		found.Storage = types.StringValue(name.Storage)
 		found.Settle(name, "", size)
-		state.Values["seed"] = seedValue(ctx, state, found, diags)
+		state.Values["seed"] = seedValue(ctx, state, found, f.Diags)
 		return
 	}
 }
@@ -105,8 +100,8 @@ func (f refresh) findSeed(ctx context.Context, state settings.Document, values m
 // seedsOf are the images of the guest of a state: the one in its drive, and those
 // that were replaced.
 func seedsOf(ctx context.Context, state settings.Document, note seedNote, diags *diag.Diagnostics) []seedImage {
-	j := &job{state: state, diags: diags, seed: seedWork{note: note}}
-	j.guest.Node = state.Text("node")
+	j := &job{Job: &guests.Job{State: state, Diags: diags}, seed: seedWork{note: note}}
+	j.Guest.Node = state.Text("node")
 	j.abandonSeed(ctx)
 	return j.seed.note.Outdated
 }
@@ -124,7 +119,7 @@ func deleteSeeds(ctx context.Context, client *proxmox.Client, state settings.Doc
 		if err == nil {
 			err = client.Storage.Delete(ctx, each.Node, each.VolID)
 		}
-		framework.AddError(diags, "delete the seed "+each.VolID+" of "+describe(state), err)
+		framework.AddError(diags, "delete the seed "+each.VolID+" of "+kind.Describe(state), err)
 	}
 }
 
@@ -142,12 +137,12 @@ func otherUsers(ctx context.Context, client *proxmox.Client, held seedImage) ([]
 // images behind. They stay in the state, and with them the guest: the next apply
 // or destroy deletes them. One that went along with the guest, to whoever has it
 // now, is none.
-func (f refresh) leavesSeeds(ctx context.Context, private framework.PrivateReader, diags *diag.Diagnostics) bool {
-	left := slices.DeleteFunc(seedsOf(ctx, f.state, loadSeedNote(ctx, private, diags), diags), func(each seedImage) bool {
-		if f.look.Config != nil && f.look.Config.SlotOf(each.VolID) != "" {
+func (f refresh) leavesSeeds(ctx context.Context) bool {
+	left := slices.DeleteFunc(seedsOf(ctx, f.State, loadSeedNote(ctx, f.Private, f.Diags), f.Diags), func(each seedImage) bool {
+		if f.Look.Config != nil && f.Look.Config.SlotOf(each.VolID) != "" {
 			return true
 		}
-		_, exists, err := f.client.Storage.Volume(ctx, each.Node, each.VolID)
+		_, exists, err := f.Client.Storage.Volume(ctx, each.Node, each.VolID)
 		return err == nil && !exists || proxmox.IsNoStorage(err)
 	})
 	if len(left) == 0 {
@@ -157,7 +152,7 @@ func (f refresh) leavesSeeds(ctx context.Context, private framework.PrivateReade
 	for _, each := range left {
 		names = append(names, each.VolID+" on "+each.Node)
 	}
-	diags.AddWarning(describe(f.state)+" leaves its seed behind",
+	f.Diags.AddWarning(kind.Describe(f.State)+" leaves its seed behind",
 		strings.Join(names, "; ")+".\n\nThe VM stays in the state with the status \"gone\" until its seed is deleted, which the next apply does that replaces or destroys it.")
 	return true
 }

@@ -2,7 +2,6 @@ package vm
 
 import (
 	"regexp"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
@@ -11,31 +10,19 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/guests"
 	"terraform-provider-proxmox/internal/framework/settings"
-	"terraform-provider-proxmox/internal/proxmox"
 )
 
 // Values of the settings that are this provider's own.
 const (
-	powerRunning = string(proxmox.PowerRunning)
-	powerStopped = string(proxmox.PowerStopped)
-	powerPaused  = string(proxmox.PowerPaused)
-
 	statusInstalling = "installing"
-	statusGone       = "gone"
 
 	waitNone      = "none"
 	waitAgent     = "agent"
 	waitCloudInit = "cloud-init"
 
 	onTimeoutWarn = "warn"
-	onTimeoutFail = "fail"
-
-	rebootNever = "never"
-	rebootAuto  = "auto"
-
-	removalDetach  = "detach"
-	removalDestroy = "destroy"
 )
 
 // table holds every setting of a VM. What is not in it is in schema.go: what
@@ -47,12 +34,7 @@ var table = &settings.Group{
 			Form: settings.Text{Validators: []validator.String{framework.DNSName()}},
 			Doc:  "The VM's name, DNS labels. It identifies nothing: two guests may have the same.",
 		},
-		{
-			Name: "description", Key: "description", Place: settings.Whole{}, Live: settings.AtOnce,
-			Form: settings.Text{Fold: withoutTrailingBlanks},
-			Doc: "The VM's notes, in Markdown, without the line that marks the guest as this provider's " +
-				"(`terraform-proxmox-uid=…`), which counts towards PVE's 8,192 characters.",
-		},
+		guests.Description("VM"),
 		{
 			Name: "tags", Key: "tags", Place: settings.Whole{}, Live: settings.AtOnce,
 			Form: settings.TextSet{Spelling: settings.TagList, Validators: []validator.Set{setvalidator.ValueStringsAre(framework.Tag())}},
@@ -160,25 +142,13 @@ var table = &settings.Group{
 				"(PVE 8: VM.Monitor). Until then `status` is `installing`. A refresh never waits.",
 		},
 		{
-			Name: "on_wait_timeout", Source: settings.Local, Absent: types.StringValue(onTimeoutWarn), Form: settings.Choice(onTimeoutWarn, onTimeoutFail),
+			Name: "on_wait_timeout", Source: settings.Local, Absent: types.StringValue(onTimeoutWarn), Form: settings.Choice(onTimeoutWarn, guests.OnTimeoutFail),
 			Doc: "What becomes of a wait that ends with the create timeout: `warn` (default) keeps the VM with `provisioned = false`, " +
 				"and the next apply goes on waiting; `fail` is an error, and the next apply replaces the VM.",
 		},
-		{
-			Name: "reboot", Source: settings.Local, Absent: types.StringValue(rebootNever), Form: settings.Choice(rebootNever, rebootAuto),
-			Doc: "Whether an update may restart a running VM so that what cannot change while it runs takes effect: `never` (default), " +
-				"then `reboot_required` names what waits; or `auto`, then the plan says so.",
-		},
-		{
-			Name: "enforce_power", Source: settings.Local, Absent: types.BoolValue(false), Form: settings.Boolean{},
-			Doc: "Whether an apply brings the VM back to the configured `power` when somebody has changed it. Otherwise `power` acts only when " +
-				"it changes here, so that a VM that was fenced is not started again.",
-		},
-		{
-			Name: "restore_marker", Source: settings.Local, Absent: types.BoolValue(false), Form: settings.Boolean{},
-			Doc: "Whether the next apply writes the marker again when somebody has deleted its line from the notes. The VM is then known by its " +
-				"SMBIOS uuid and the time of its creation.",
-		},
+		guests.Reboot("VM"),
+		guests.EnforcePower("VM"),
+		guests.RestoreMarker("VM", birthmark),
 	},
 	Groups: []*settings.Group{
 		cpuGroup, memoryGroup, numaGroup, agentGroup, stopGroup, onDestroyGroup, startupGroup, migrationGroup,
@@ -188,21 +158,7 @@ var table = &settings.Group{
 	},
 }
 
-var stopGroup = &settings.Group{
-	Name: "stop",
-	Doc:  "How the VM is stopped.",
-	Settings: []settings.Setting{
-		{
-			Name: "shutdown_timeout", Source: settings.Local, Absent: types.StringValue("60s"),
-			Form: settings.Text{Validators: []validator.String{framework.Duration()}},
-			Doc:  "How long the guest's system may take to shut down (`60s` unless set). `0s` stops it at once.",
-		},
-		{
-			Name: "force", Source: settings.Local, Absent: types.BoolValue(true), Form: settings.Boolean{},
-			Doc: "Whether it is stopped hard when it has not shut down in time (`true` unless set); otherwise that is an error.",
-		},
-	},
-}
+var stopGroup = guests.StopGroup("VM", "the guest's system")
 
-// withoutTrailingBlanks is a description as PVE keeps it.
-func withoutTrailingBlanks(text string) string { return strings.TrimRight(text, " \t\r\n") }
+var onDestroyGroup = guests.OnDestroyGroup("VM", "destroyed or replaced",
+	"Disks that neither the template nor the configuration put there, detached ones (`unused0`) among them")

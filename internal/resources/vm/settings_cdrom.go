@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/guests"
 	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
@@ -65,21 +66,21 @@ func (medium) Drop(string) (string, error) { return emptyDrive, nil }
 
 // checkDrives refuses drives in slots that are something else.
 func (d *draft) checkDrives() {
-	if slot := settings.TextOf(settings.Fields(d.config.Values["seed"])["slot"]); !settings.IsNull(settings.Entries(d.config.Values["cdrom"])[slot]) {
-		d.diags.AddAttributeError(settings.At("seed").AtName("slot"), slot+" is both a drive and the seed's", "Take it out of cdrom, or give the seed another slot.")
+	if slot := settings.TextOf(settings.Fields(d.Config.Values["seed"])["slot"]); !settings.IsNull(settings.Entries(d.Config.Values["cdrom"])[slot]) {
+		d.Diags.AddAttributeError(settings.At("seed").AtName("slot"), slot+" is both a drive and the seed's", "Take it out of cdrom, or give the seed another slot.")
 	}
 	for _, slot := range d.drives() {
-		if _, isDisk := settings.Entries(d.config.Values["disks"])[slot]; isDisk {
-			d.diags.AddAttributeError(d.driveAt(slot), slot+" is a disk", "The slot is configured in disks, too. A drive needs another slot.")
+		if _, isDisk := settings.Entries(d.Config.Values["disks"])[slot]; isDisk {
+			d.Diags.AddAttributeError(d.driveAt(slot), slot+" is a disk", "The slot is configured in disks, too. A drive needs another slot.")
 			continue
 		}
 		device, exists := d.diskInState(slot)
 		switch {
-		case !exists || len(d.replace) > 0:
+		case !exists || len(d.Replaces) > 0:
 		case device.IsCloudInit():
 			d.keepCloudInitDrive(slot)
 		case !device.IsCDROM():
-			d.diags.AddAttributeError(d.driveAt(slot), slot+" is a disk", "The VM has "+slot+"="+device.String()+". A drive needs another slot.")
+			d.Diags.AddAttributeError(d.driveAt(slot), slot+" is a disk", "The VM has "+slot+"="+device.String()+". A drive needs another slot.")
 		}
 	}
 }
@@ -87,17 +88,17 @@ func (d *draft) checkDrives() {
 // keepCloudInitDrive refuses a drive in the place of the one that brings what is
 // configured in cloud_init.
 func (d *draft) keepCloudInitDrive(slot string) {
-	if settings.IsNull(d.config.Values["cloud_init"]) {
+	if settings.IsNull(d.Config.Values["cloud_init"]) {
 		return
 	}
-	d.diags.AddAttributeError(d.driveAt(slot), slot+" is the cloud-init drive and cannot be removed",
+	d.Diags.AddAttributeError(d.driveAt(slot), slot+" is the cloud-init drive and cannot be removed",
 		"PVE passes what is configured in cloud_init through it. Give the image another slot, or use seed instead of cloud_init.")
 }
 
 // drives are the slots of configured drives, the seed's included, sorted.
 func (d *draft) drives() []string {
-	slots := slices.Collect(maps.Keys(settings.Entries(d.config.Values["cdrom"])))
-	if slot := settings.TextOf(settings.Fields(d.config.Values["seed"])["slot"]); slot != "" {
+	slots := slices.Collect(maps.Keys(settings.Entries(d.Config.Values["cdrom"])))
+	if slot := settings.TextOf(settings.Fields(d.Config.Values["seed"])["slot"]); slot != "" {
 		slots = append(slots, slot)
 	}
 	slices.Sort(slots)
@@ -105,57 +106,56 @@ func (d *draft) drives() []string {
 }
 
 func (d *draft) driveAt(slot string) path.Path {
-	if _, isDrive := settings.Entries(d.config.Values["cdrom"])[slot]; isDrive {
+	if _, isDrive := settings.Entries(d.Config.Values["cdrom"])[slot]; isDrive {
 		return settings.At("cdrom").AtMapKey(slot)
 	}
 	return settings.At("seed").AtName("slot")
 }
 
 // checkTemplateDrives refuses drives in slots that are disks of the template.
-func (c *checker) checkTemplateDrives(template *proxmox.GuestConfig) {
+func (d *draft) checkTemplateDrives(template *proxmox.GuestConfig) {
 	disks, drives := template.Disks(), template.CDROMs()
-	for _, slot := range c.draft.drives() {
+	for _, slot := range d.drives() {
 		if drives[slot].IsCloudInit() {
-			c.draft.keepCloudInitDrive(slot)
+			d.keepCloudInitDrive(slot)
 		}
 		if _, isDisk := disks[slot]; isDisk {
-			c.draft.diags.AddAttributeError(c.draft.driveAt(slot), slot+" is a disk",
+			d.Diags.AddAttributeError(d.driveAt(slot), slot+" is a disk",
 				fmt.Sprintf("Template %d has %s=%s. A drive needs another slot.", template.VMID, slot, template.Get(slot)))
 		}
 	}
 }
 
 // checkImages checks that images which come into a drive are on the VM's node.
-func (c *checker) checkImages(ctx context.Context) {
-	d := c.draft
-	for slot, drive := range d.elements("cdrom") {
+func (d *draft) checkImages(ctx context.Context, c *guests.Checker) {
+	for slot, drive := range d.Elements("cdrom") {
 		volume := drive["volume_id"]
-		held := settings.Fields(settings.Entries(d.state.Values["cdrom"])[slot])["volume_id"]
+		held := settings.Fields(settings.Entries(d.State.Values["cdrom"])[slot])["volume_id"]
 		if !settings.IsKnown(volume) || settings.TextOf(volume) == noMedium || volume.Equal(held) {
 			continue
 		}
-		c.checkImage(ctx, settings.At("cdrom").AtMapKey(slot).AtName("volume_id"), settings.TextOf(volume))
+		d.checkImage(ctx, c, settings.At("cdrom").AtMapKey(slot).AtName("volume_id"), settings.TextOf(volume))
 	}
 }
 
-func (c *checker) checkImage(ctx context.Context, here path.Path, volid string) {
+func (d *draft) checkImage(ctx context.Context, c *guests.Checker, here path.Path, volid string) {
 	storage, _, err := proxmox.SplitVolID(volid)
 	if err != nil {
-		framework.AddAttributeError(c.draft.diags, here, "use the image "+volid, err)
+		framework.AddAttributeError(d.Diags, here, "use the image "+volid, err)
 		return
 	}
-	storages, err := c.client.View.Storages(ctx, c.node)
+	storages, err := c.Client.View.Storages(ctx, c.Node)
 	if err != nil {
-		c.explainNode(ctx, err)
+		c.ExplainNode(ctx, err)
 		return
 	}
-	found, ok := framework.FindStorage(storages, c.node, storage, "iso", here, c.draft.diags)
+	found, ok := framework.FindStorage(storages, c.Node, storage, "iso", here, d.Diags)
 	if !ok {
 		return
 	}
-	images, err := c.client.View.Images(ctx, c.node, storage)
+	images, err := c.Client.View.Images(ctx, c.Node, storage)
 	if err != nil {
-		framework.AddAttributeError(c.draft.diags, here, fmt.Sprintf("list the images of storage %q on node %s", storage, c.node), err)
+		framework.AddAttributeError(d.Diags, here, fmt.Sprintf("list the images of storage %q on node %s", storage, c.Node), err)
 		return
 	}
 	if slices.ContainsFunc(images, func(v proxmox.Volume) bool { return v.VolID == volid }) {
@@ -163,7 +163,7 @@ func (c *checker) checkImage(ctx context.Context, here path.Path, volid string) 
 	}
 	detail := "Upload it, or choose another."
 	if !found.Shared {
-		detail = fmt.Sprintf("Storage %q is not shared: an image has to be on the VM's own node. Put it on %s, or on a shared storage.", storage, c.node)
+		detail = fmt.Sprintf("Storage %q is not shared: an image has to be on the VM's own node. Put it on %s, or on a shared storage.", storage, c.Node)
 	}
-	c.draft.diags.AddAttributeError(here, fmt.Sprintf("There is no image %s on node %s", volid, c.node), detail)
+	d.Diags.AddAttributeError(here, fmt.Sprintf("There is no image %s on node %s", volid, c.Node), detail)
 }

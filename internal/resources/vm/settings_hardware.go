@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/guests"
 	"terraform-provider-proxmox/internal/framework/settings"
 )
 
@@ -39,24 +40,7 @@ var agentGroup = &settings.Group{
 	},
 }
 
-var startupGroup = &settings.Group{
-	Name: "startup",
-	Doc:  "When the VM starts and stops among the node's guests. A change needs the privilege `Sys.Modify` on `/`.",
-	Settings: []settings.Setting{
-		{
-			Name: "order", Key: "startup", Place: settings.Prop{Name: "order", Bare: true}, Form: settings.Integer{}, Live: settings.AtOnce,
-			Doc: "The VM's turn; guests stop in the opposite order. Those without one come last.",
-		},
-		{
-			Name: "up_seconds", Key: "startup", Place: settings.Prop{Name: "up"}, Form: settings.Integer{}, Live: settings.AtOnce,
-			Doc: "How long the next guest waits after the VM's start, in seconds.",
-		},
-		{
-			Name: "down_seconds", Key: "startup", Place: settings.Prop{Name: "down"}, Form: settings.Integer{}, Live: settings.AtOnce,
-			Doc: "How long the VM may take to shut down with the node, in seconds.",
-		},
-	},
-}
+var startupGroup = guests.StartupGroup("VM", "A change needs the privilege `Sys.Modify` on `/`.")
 
 var migrationGroup = &settings.Group{
 	Name: "migration",
@@ -351,8 +335,5 @@ var volumeStorageSetting = settings.Setting{
 	Doc:  "The storage that holds the volume; a new one is made on the VM's `storage` unless set. Another storage moves the volume.",
 }
 
-var removalSetting = settings.Setting{
-	Name: "on_removal", Source: settings.Local, Absent: types.StringValue(removalDetach), Form: settings.Choice(removalDetach, removalDestroy),
-	Doc: "What becomes of the volume when it is no longer configured: `detach` (default) keeps it as an unused disk of the VM, " +
-		"`destroy` removes it with its data.",
-}
+var removalSetting = guests.OnRemoval("What becomes of the volume when it is no longer configured: `detach` (default) keeps it as an unused disk of the VM, " +
+	"`destroy` removes it with its data.")

@@ -21,6 +21,11 @@ var (
 	ipconfigKey = regexp.MustCompile(`^ipconfig(\d+)$`)
 )
 
+// isDevice reports whether a key shows in "devices".
+func isDevice(key string) bool {
+	return diskSlot.MatchString(key) || networkSlot.MatchString(key) || otherDevice.MatchString(key)
+}
+
 var diskSlots = &settings.Slots{
 	Accepts: framework.DiskSlot(),
 	Key:     func(slot string) string { return slot },

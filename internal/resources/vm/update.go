@@ -1,51 +1,28 @@
 package vm
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strconv"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
-	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
-// growth is a disk that is to become larger.
-type growth struct {
-	slot string
-	size proxmox.Size
-}
-
-// growths finds the disks that are smaller than configured, in order.
-func (j *job) growths(config *proxmox.GuestConfig) ([]growth, error) {
-	disks := config.Disks()
-	var growths []growth
-	for slot, planned := range settings.Entries(j.plan.Values["disks"]) {
-		want := settings.Fields(settings.Entries(j.config.Values["disks"])[slot])["size_gib"]
-		real, exists := disks[slot]
-		if settings.IsNull(want) || !exists || real.Size == nil {
-			continue
-		}
-		size := settings.BytesOf(settings.Fields(planned)["size_gib"])
-		if size < *real.Size {
-			return nil, fmt.Errorf("disk %s has %s, more than the %s configured: disks never shrink", slot, *real.Size, size)
-		}
-		if size > *real.Size {
-			growths = append(growths, growth{slot, size})
+// sizes are the configured sizes of disks, by slot.
+func (j *job) sizes() map[string]attr.Value {
+	sizes := map[string]attr.Value{}
+	configured := settings.Entries(j.Config.Values["disks"])
+	for slot, planned := range settings.Entries(j.Plan.Values["disks"]) {
+		if !settings.IsNull(settings.Fields(configured[slot])["size_gib"]) {
+			sizes[slot] = settings.Fields(planned)["size_gib"]
 		}
 	}
-	slices.SortFunc(growths, func(a, b growth) int {
-		if a.slot < b.slot {
-			return -1
-		}
-		return 1
-	})
-	return growths, nil
+	return sizes
 }
 
 // keepGrowth has the values of configured disks say how large their volumes
@@ -54,13 +31,13 @@ func (j *job) growths(config *proxmox.GuestConfig) ([]growth, error) {
 // PVE corrects that no more, as the volume has the new one.
 func (j *job) keepGrowth(config *proxmox.GuestConfig, values map[string]string) error {
 	disks := config.Disks()
-	for slot := range settings.Entries(j.config.Values["disks"]) {
+	for slot := range settings.Entries(j.Config.Values["disks"]) {
 		disk, err := proxmox.ParseDisk(values[slot])
 		real, exists := disks[slot]
 		if err != nil || disk.Size == nil || !exists || disk.Volume != real.Volume {
 			continue
 		}
-		size := max(*disk.Size, j.grown[slot])
+		size := max(*disk.Size, j.Grown[slot])
 		if real.Size != nil {
 			size = max(size, *real.Size)
 		}
@@ -74,52 +51,33 @@ func (j *job) keepGrowth(config *proxmox.GuestConfig, values map[string]string) 
 	return nil
 }
 
-// wanted are a configuration's values with pending changes merged in.
-func wanted(config *proxmox.GuestConfig) map[string]string {
-	values := maps.Clone(config.Current)
-	if values == nil {
-		values = map[string]string{}
-	}
-	maps.Copy(values, config.Pending)
-	for _, key := range config.PendingDelete {
-		delete(values, key)
-	}
-	values["description"] = proxmox.SplitDescription(values["description"])
-	return values
-}
-
 // update says what to change in a guest's configuration, all at once. The marker
 // says "creating" until all else is done.
 func (j *job) update(config *proxmox.GuestConfig) (proxmox.ConfigUpdate, error) {
-	real := wanted(config)
-	w := &settings.Writer{Applied: j.applied, Real: real, Now: maps.Clone(real), Create: func(g *settings.Group, slot string, planned attr.Value) (string, error) {
-		return j.newDevice(config, g, slot, settings.Fields(planned))
-	}}
-	w.Object(table, path.Empty(), "", j.config.Object(), j.plan.Object())
-	if err := errors.Join(w.Problems...); err != nil {
+	w, err := j.Writer(config, func(g *settings.Group, slot string, planned map[string]attr.Value) (string, error) {
+		return j.newDevice(config, g, slot, planned)
+	})
+	if err != nil {
 		return proxmox.ConfigUpdate{}, err
 	}
 	if err := j.keepGrowth(config, w.Now); err != nil {
 		return proxmox.ConfigUpdate{}, err
 	}
 	j.addCloudInitDrive(config, w.Now)
-	j.attachSeed(real, w.Now)
+	j.attachSeed(w.Real, w.Now)
 	for _, slot := range j.destroyedSlots() {
-		w.Now[slot] = real[slot] // Removed with its volume afterwards.
+		w.Now[slot] = w.Real[slot] // Removed with its volume afterwards.
 	}
-	description, err := proxmox.JoinDescription(w.Now["description"], proxmox.Marker{UID: j.guest.UID, VMID: j.guest.VMID, Creating: j.first})
+	update, err := j.ConfigUpdate(w, config, proxmox.Marker{UID: j.Guest.UID, VMID: j.Guest.VMID, Creating: j.First})
 	if err != nil {
 		return proxmox.ConfigUpdate{}, err
 	}
-	w.Now["description"], w.Real["description"] = description, config.Description()
-	update := w.Update()
 	j.writePassword(&update)
 	if j.withoutUpgrade {
 		delete(update.Set, upgradeKey)
 	}
 	j.writesDrive = setsDrive(update)
 	j.outdatesImage = j.outdatesImage || outdatesImage(config, update)
-	j.known = append(j.known, volumeSlots(update.Set)...)
 	return update, nil
 }
 
@@ -179,16 +137,16 @@ func (j *job) newNIC(slot string, planned map[string]attr.Value) (string, error)
 	if bridge := settings.TextOf(planned["bridge"]); bridge != "" {
 		return model, nil
 	}
-	if j.defaults.Bridge == "" {
+	if j.Defaults.Bridge == "" {
 		return "", fmt.Errorf("the new device %s needs a bridge: set it, or the provider's defaults.bridge", slot)
 	}
-	return settings.Prop{Name: "bridge"}.Put(model, j.defaults.Bridge)
+	return settings.Prop{Name: "bridge"}.Put(model, j.Defaults.Bridge)
 }
 
 // storage is where new volumes of the guest go: the VM's storage, else the one
 // that its boot disk is on.
 func (j *job) storage(config *proxmox.GuestConfig) string {
-	if storage := j.plan.Text("storage"); storage != "" {
+	if storage := j.Plan.Text("storage"); storage != "" {
 		return storage
 	}
 	return bootStorage(config)
@@ -214,7 +172,7 @@ var cloudInitSlots = []string{"ide2", "ide0", "ide1", "ide3"}
 // addCloudInitDrive adds the drive through which PVE passes cloud-init's data,
 // where it is configured and the template has none.
 func (j *job) addCloudInitDrive(config *proxmox.GuestConfig, values map[string]string) {
-	if settings.IsNull(j.config.Values["cloud_init"]) {
+	if settings.IsNull(j.Config.Values["cloud_init"]) {
 		return
 	}
 	for _, drive := range config.CDROMs() {
@@ -235,20 +193,13 @@ func (j *job) addCloudInitDrive(config *proxmox.GuestConfig, values map[string]s
 // shows a mask.
 func (j *job) writePassword(update *proxmox.ConfigUpdate) {
 	here := settings.At("cloud_init").AtName("password_wo")
-	given := settings.Fields(j.config.Values["cloud_init"])
+	given := settings.Fields(j.Config.Values["cloud_init"])
 	password := given["password_wo"]
-	changed := !isSame(given["password_wo_version"], settings.Fields(j.state.Values["cloud_init"])["password_wo_version"])
+	changed := !settings.IsSame(given["password_wo_version"], settings.Fields(j.State.Values["cloud_init"])["password_wo_version"])
 	switch {
-	case settings.IsKnown(password) && (j.first || changed || !j.applied.Has(here)):
+	case settings.IsKnown(password) && (j.First || changed || !j.Applied.Has(here)):
 		update.Set["cipassword"] = settings.TextOf(password)
-	case settings.IsNull(password) && j.applied.Has(here):
+	case settings.IsNull(password) && j.Applied.Has(here):
 		update.Delete = append(update.Delete, "cipassword")
 	}
-}
-
-func isSame(a, b attr.Value) bool {
-	if settings.IsNull(a) || settings.IsNull(b) {
-		return settings.IsNull(a) == settings.IsNull(b)
-	}
-	return a.Equal(b)
 }

@@ -3,7 +3,6 @@ package vm
 import (
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,6 +10,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/guests"
 	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
@@ -140,10 +140,10 @@ func TestUpdateSendsChangedKeysOnly(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := &job{
-				config: documentOf(t, test.config), plan: documentOf(t, test.config), state: documentOf(t, test.state), applied: test.applied,
-				defaults: framework.Defaults{Bridge: "vmbr9"}, guest: proxmox.Guest{VMID: 110, UID: uid}, first: test.first,
-			}
+			j := &job{Job: &guests.Job{
+				Kind: kind, Config: documentOf(t, test.config), Plan: documentOf(t, test.config), State: documentOf(t, test.state), Applied: test.applied,
+				Defaults: framework.Defaults{Bridge: "vmbr9"}, Guest: proxmox.Guest{VMID: 110, UID: uid}, First: test.first,
+			}}
 			update, err := j.update(configured110(guest))
 			must(t, err)
 			if diff := cmp.Diff(test.set, update.Set); diff != "" {
@@ -164,7 +164,7 @@ func TestUpdateKnowsPendingChanges(t *testing.T) {
 	config.Pending = map[string]string{"cores": "4"}
 	config.PendingDelete = []string{"tags"}
 	given := documentOf(t, o{"name": "web", "cpu": o{"cores": 4}, "tags": []string{}})
-	j := &job{config: given, plan: given, state: documentOf(t, nil), guest: proxmox.Guest{VMID: 110, UID: uid}}
+	j := &job{Job: &guests.Job{Kind: kind, Config: given, Plan: given, State: documentOf(t, nil), Guest: proxmox.Guest{VMID: 110, UID: uid}}}
 	update, err := j.update(config)
 	must(t, err)
 	if len(update.Set) > 0 || len(update.Delete) > 0 {
@@ -180,7 +180,7 @@ func TestUpdateKeepsTheMarkerOfACreation(t *testing.T) {
 	config.Current["description"] += " creating"
 	for description, want := range map[string]string{"words": "", "others": "others\n\nterraform-proxmox-uid=" + uid + "/110 creating"} {
 		given := documentOf(t, o{"name": "web", "description": description})
-		j := &job{config: given, plan: given, state: documentOf(t, nil), guest: proxmox.Guest{VMID: 110, UID: uid}, first: true}
+		j := &job{Job: &guests.Job{Kind: kind, Config: given, Plan: given, State: documentOf(t, nil), Guest: proxmox.Guest{VMID: 110, UID: uid}, First: true}}
 		update, err := j.update(config)
 		must(t, err)
 		if got := update.Set["description"]; got != want {
@@ -194,7 +194,7 @@ func TestUpdateAddsTheCloudInitDrive(t *testing.T) {
 	values := maps.Clone(guest)
 	values["ide2"] = "local:iso/debian.iso,media=cdrom,size=600M"
 	given := documentOf(t, o{"name": "web", "cloud_init": o{"user": "ops"}})
-	j := &job{config: given, plan: given, state: documentOf(t, nil), guest: proxmox.Guest{VMID: 110, UID: uid}}
+	j := &job{Job: &guests.Job{Kind: kind, Config: given, Plan: given, State: documentOf(t, nil), Guest: proxmox.Guest{VMID: 110, UID: uid}}}
 	update, err := j.update(configured110(values))
 	must(t, err)
 	if got := update.Set["ide0"]; got != "local-lvm:cloudinit" {
@@ -202,20 +202,15 @@ func TestUpdateAddsTheCloudInitDrive(t *testing.T) {
 	}
 }
 
-func TestGrowths(t *testing.T) {
+// What is configured of a disk's size is what it grows to.
+func TestSizes(t *testing.T) {
 	t.Parallel()
-	given := documentOf(t, o{"name": "web", "disks": o{"scsi0": o{"size_gib": 20}, "scsi1": o{"size_gib": 1}, "scsi2": o{"size_gib": 9}}})
-	j := &job{config: given, plan: given}
-	growths, err := j.growths(configured110(guest))
-	must(t, err)
-	if want := []growth{{"scsi0", 20 << 30}}; !slices.Equal(growths, want) {
-		t.Errorf("growths are %v", growths)
-	}
-
-	given = documentOf(t, o{"name": "web", "disks": o{"scsi0": o{"size_gib": 3}}})
-	j = &job{config: given, plan: given}
-	if _, err = j.growths(configured110(guest)); err == nil || !strings.Contains(err.Error(), "shrink") {
-		t.Errorf("shrinking gives %v", err)
+	config := documentOf(t, o{"name": "web", "disks": o{"scsi0": o{"size_gib": 20}, "scsi1": o{"discard": true}}})
+	plan := documentOf(t, o{"name": "web", "disks": o{"scsi0": o{"size_gib": 20}, "scsi1": o{"size_gib": 4, "discard": true}}})
+	j := &job{Job: &guests.Job{Kind: kind, Config: config, Plan: plan}}
+	sizes := j.sizes()
+	if len(sizes) != 1 || settings.BytesOf(sizes["scsi0"]) != 20<<30 {
+		t.Errorf("sizes are %v", sizes)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 
+	"terraform-provider-proxmox/internal/framework/guests"
 	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
@@ -21,13 +22,13 @@ type volume struct {
 // volumes are the configured ones, in order of their slots.
 func (j *job) volumes() []volume {
 	var all []volume
-	planned := settings.Entries(j.plan.Values[disksGroup.Name])
-	for slot, config := range settings.Entries(j.config.Values[disksGroup.Name]) {
+	planned := settings.Entries(j.Plan.Values[disksGroup.Name])
+	for slot, config := range settings.Entries(j.Config.Values[disksGroup.Name]) {
 		all = append(all, volume{slot, settings.Fields(config), settings.Fields(planned[slot])})
 	}
 	for _, g := range volumeGroups {
-		if config := j.config.Values[g.Name]; !settings.IsNull(config) {
-			all = append(all, volume{g.Device, settings.Fields(config), settings.Fields(j.plan.Values[g.Name])})
+		if config := j.Config.Values[g.Name]; !settings.IsNull(config) {
+			all = append(all, volume{g.Device, settings.Fields(config), settings.Fields(j.Plan.Values[g.Name])})
 		}
 	}
 	slices.SortFunc(all, func(a, b volume) int {
@@ -48,7 +49,7 @@ type move struct{ slot, storage, format string }
 
 // moves finds the volumes that are elsewhere than configured.
 func (j *job) moves(config *proxmox.GuestConfig) []move {
-	real := wanted(config)
+	real := guests.Wanted(config)
 	var moves []move
 	for _, v := range j.volumes() {
 		disk, err := proxmox.ParseDisk(real[v.slot])
@@ -72,7 +73,7 @@ func (j *job) moves(config *proxmox.GuestConfig) []move {
 // moveVolumes brings volumes to the storages that are configured.
 func (j *job) moveVolumes(ctx context.Context, config *proxmox.GuestConfig) error {
 	for _, m := range j.moves(config) {
-		if _, err := j.client.Move(ctx, j.guest, j.spend(), m.slot, m.storage, m.format, progress(ctx)); err != nil {
+		if _, err := j.Client.Move(ctx, j.Guest, j.Spend(), m.slot, m.storage, m.format, j.Progress(ctx)); err != nil {
 			return fmt.Errorf("move %s: %w", m.slot, err)
 		}
 	}
@@ -94,15 +95,15 @@ func (j *job) newVolume(config *proxmox.GuestConfig, slot string, planned map[st
 // destroyedSlots are the devices that are no longer configured and whose volume
 // is to go with them.
 func (j *job) destroyedSlots() []string {
-	held := settings.Entries(j.state.Values[disksGroup.Name])
-	return slices.DeleteFunc(removedVolumes(j.applied, j.config), func(slot string) bool {
+	held := settings.Entries(j.State.Values[disksGroup.Name])
+	return slices.DeleteFunc(removedVolumes(j.Applied, j.Config), func(slot string) bool {
 		state := held[slot]
 		for _, g := range volumeGroups {
 			if g.Device == slot {
-				state = j.state.Values[g.Name]
+				state = j.State.Values[g.Name]
 			}
 		}
-		return settings.TextOf(settings.Fields(state)["on_removal"]) != removalDestroy
+		return !guests.DestroysOnRemoval(state)
 	})
 }
 
@@ -112,7 +113,7 @@ func (j *job) destroyedSlots() []string {
 // takes its protection off.
 func (j *job) destroyVolumes(ctx context.Context) error {
 	if j.liftsProtection() {
-		if _, err := j.client.Configure(ctx, j.guest, j.spend(), func(config *proxmox.GuestConfig) (proxmox.ConfigUpdate, error) {
+		if _, err := j.Client.Configure(ctx, j.Guest, j.Spend(), func(config *proxmox.GuestConfig) (proxmox.ConfigUpdate, error) {
 			update := proxmox.ConfigUpdate{}
 			if config.Wanted("protection") != "" {
 				update.Delete = []string{"protection"}
@@ -126,7 +127,7 @@ func (j *job) destroyVolumes(ctx context.Context) error {
 	if len(slots) == 0 {
 		return nil
 	}
-	_, err := j.client.Configure(ctx, j.guest, j.spend(), func(config *proxmox.GuestConfig) (proxmox.ConfigUpdate, error) {
+	_, err := j.Client.Configure(ctx, j.Guest, j.Spend(), func(config *proxmox.GuestConfig) (proxmox.ConfigUpdate, error) {
 		update := proxmox.ConfigUpdate{Force: true}
 		for _, slot := range slots {
 			if config.Wanted(slot) != "" {
@@ -141,35 +142,22 @@ func (j *job) destroyVolumes(ctx context.Context) error {
 // liftsProtection reports whether the change takes the VM's protection off and
 // volumes away: PVE looks at the protection before the change.
 func (j *job) liftsProtection() bool {
-	if !isTrue(j.state.Values["protection"]) || isTrue(j.plan.Values["protection"]) {
+	if !settings.IsTrue(j.State.Values["protection"]) || settings.IsTrue(j.Plan.Values["protection"]) {
 		return false
 	}
-	return len(removedDrives(j.applied, j.config)) > 0
+	return len(removedDrives(j.Applied, j.Config)) > 0
 }
 
 // removedDrives are the removed volumes and CD-ROM drives: PVE keeps both where
 // a VM is protected.
 func removedDrives(applied settings.Applied, config settings.Document) []string {
-	return append(removedVolumes(applied, config), removedSlots(cdromGroup, applied, config)...)
-}
-
-// removedSlots are the slots of a map that were applied and are no longer
-// configured.
-func removedSlots(g *settings.Group, applied settings.Applied, config settings.Document) []string {
-	if isUnknown(config.Values[g.Name]) {
-		return nil
-	}
-	kept := settings.Entries(config.Values[g.Name])
-	return slices.DeleteFunc(applied.Slots(settings.At(g.Name)), func(slot string) bool {
-		_, configured := kept[slot]
-		return configured
-	})
+	return append(removedVolumes(applied, config), guests.Removed(cdromGroup.Name, applied, config)...)
 }
 
 // removedVolumes are the slots of volumes that were applied and are no longer
 // configured, the first one first.
 func removedVolumes(applied settings.Applied, config settings.Document) []string {
-	slots := removedSlots(disksGroup, applied, config)
+	slots := guests.Removed(disksGroup.Name, applied, config)
 	for _, g := range volumeGroups {
 		if settings.IsNull(config.Values[g.Name]) && applied.Has(settings.At(g.Name)) {
 			slots = append(slots, g.Device)
@@ -181,19 +169,19 @@ func removedVolumes(applied settings.Applied, config settings.Document) []string
 // write writes the configuration, without what the node does not know. PVE
 // appends each CD-ROM drive that is written to the boot order, before or after it
 // takes the one that is written along: a configured order takes a second write.
-func (j *job) write(ctx context.Context) (*proxmox.GuestConfig, error) {
-	before, err := j.client.Configure(ctx, j.guest, j.spend(), j.update)
+func (j *job) write(ctx context.Context) error {
+	err := j.Configure(ctx, j.update)
 	if slices.Contains(proxmox.UnknownParams(err), upgradeKey) {
-		j.diags.AddAttributeWarning(settings.At(cloudInitGroup.Name).AtName("upgrade"), "The node does not know this setting",
+		j.Diags.AddAttributeWarning(settings.At(cloudInitGroup.Name).AtName("upgrade"), "The node does not know this setting",
 			"All else was written. Cloud-init decides by itself whether it upgrades packages, and this stays a difference until the node is upgraded.")
 		j.withoutUpgrade = true
-		before, err = j.client.Configure(ctx, j.guest, nil, j.update)
+		err = j.Configure(ctx, j.update)
 	}
 	order := settings.At("boot_order")
-	if err != nil || !j.writesDrive || settings.IsNull(j.config.Values["boot_order"]) && !j.applied.Has(order) {
-		return before, err
+	if err != nil || !j.writesDrive || settings.IsNull(j.Config.Values["boot_order"]) && !j.Applied.Has(order) {
+		return err
 	}
-	return j.client.Configure(ctx, j.guest, nil, j.update)
+	return j.Configure(ctx, j.update)
 }
 
 // setsDrive reports whether an update sets a CD-ROM drive other than

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"terraform-provider-proxmox/internal/framework/guests"
 	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
@@ -17,20 +18,23 @@ func waits(d settings.Document) bool {
 	return d.Text("wait_for") == waitAgent || d.Text("wait_for") == waitCloudInit
 }
 
-// wait waits for what wait_for names, in a guest that runs.
-func (j *job) wait(ctx context.Context) error {
-	if j.status() != powerRunning {
+// Waited reports whether the agent was waited for.
+func (j *job) Waited() bool { return waits(j.Plan) }
+
+// Wait waits for what wait_for names, in a guest that runs.
+func (j *job) Wait(ctx context.Context) error {
+	if j.Status() != guests.PowerRunning {
 		return nil
 	}
-	switch j.plan.Text("wait_for") {
+	switch j.Plan.Text("wait_for") {
 	case waitAgent:
 		return poll(ctx, "the guest agent", func() (bool, error) {
-			err := j.client.VMs.AgentPing(ctx, j.guest.Node, j.guest.VMID)
+			err := j.Client.VMs.AgentPing(ctx, j.Guest.Node, j.Guest.VMID)
 			return err == nil, err
 		})
 	case waitCloudInit:
 		return poll(ctx, "cloud-init in the guest", func() (bool, error) {
-			return j.client.VMs.CloudInitDone(ctx, j.guest.Node, j.guest.VMID)
+			return j.Client.VMs.CloudInitDone(ctx, j.Guest.Node, j.Guest.VMID)
 		})
 	}
 	return nil
@@ -45,13 +49,13 @@ func poll(ctx context.Context, what string, ask func() (bool, error)) error {
 		case err == nil && done:
 			return nil
 		case err != nil && (ctx.Err() != nil || proxmox.IsPermission(err)):
-			return &waitError{what, err}
+			return &guests.WaitError{What: what, Err: err}
 		case err != nil && !proxmox.IsAgentUnavailable(err) && !proxmox.IsUnavailable(err):
 			return err
 		}
 		select {
 		case <-ctx.Done():
-			return &waitError{what, ctx.Err()}
+			return &guests.WaitError{What: what, Err: ctx.Err()}
 		case <-time.After(waitPause):
 		}
 	}

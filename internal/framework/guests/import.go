@@ -1,4 +1,4 @@
-package vm
+package guests
 
 import (
 	"context"
@@ -21,8 +21,8 @@ var (
 )
 
 // ImportState takes a guest that carries this provider's marker into the state:
-// by its uid, its vmid, or node/vmid; or one without a marker, by adopt:vmid. It finds the guest and its uid; the read
-// that follows fills the rest.
+// by its uid, its vmid, or node/vmid; or one without a marker, by adopt:vmid. It
+// finds the guest and its uid; the read that follows fills the rest.
 func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
 	client := r.Client(&resp.Diagnostics)
 	if client == nil || !r.Data.RequireVMIDRange(&resp.Diagnostics) {
@@ -38,10 +38,10 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 		resp.Diagnostics.Append(req.Identity.GetAttribute(ctx, settings.At("uid"), &uid)...)
 		id = strconv.FormatInt(vmid.ValueInt64(), 10)
 	}
-	search := search{client: client, bounds: r.Data.VMIDRange}
+	search := search{kind: r.Kind, client: client, bounds: r.Data.VMIDRange}
 	guest, err := search.find(ctx, id)
 	if err == nil && uid.ValueString() != "" && uid.ValueString() != guest.UID {
-		err = fmt.Errorf("VM %d carries the marker of another guest than the one wanted: its uid is %s", guest.VMID, guest.UID)
+		err = fmt.Errorf("%s %d carries the marker of another guest than the one wanted: its uid is %s", r.Kind, guest.VMID, guest.UID)
 	}
 	if err != nil {
 		framework.AddError(&resp.Diagnostics, fmt.Sprintf("import %q", id), err)
@@ -54,7 +54,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 	state.Values["vmid"] = types.Int64Value(int64(guest.VMID))
 	if search.adopts {
 		framework.SetPrivate(ctx, resp.Private, privateAdopting, guest.UID, &resp.Diagnostics)
-		saveBirth(ctx, resp.Private, guest.SMBIOSUUID, guest.CTime, &resp.Diagnostics)
+		saveBirth(ctx, resp.Private, guest, &resp.Diagnostics)
 	} else {
 		state.Values["uid"] = types.StringValue(guest.UID)
 	}
@@ -66,6 +66,7 @@ func (r *Resource) ImportState(ctx context.Context, req resource.ImportStateRequ
 
 // search finds the guest that an import names.
 type search struct {
+	kind   *Kind
 	client *proxmox.Client
 	bounds proxmox.VMIDRange
 	// adopts is set for a guest that is to be without a marker.
@@ -81,7 +82,7 @@ func (s *search) find(ctx context.Context, id string) (proxmox.Guest, error) {
 	}
 	match := vmidForm.FindStringSubmatch(id)
 	if match == nil {
-		return proxmox.Guest{}, fmt.Errorf("%q is no import id: give the VM's uid, its vmid, node/vmid such as pve1/20007, or adopt:vmid for a VM that has no marker yet", id)
+		return proxmox.Guest{}, fmt.Errorf("%q is no import id: give the %[2]s's uid, its vmid, node/vmid such as pve1/20007, or adopt:vmid for a %[2]s that has no marker yet", id, s.kind)
 	}
 	vmid, err := strconv.Atoi(match[2])
 	if err != nil {
@@ -91,18 +92,18 @@ func (s *search) find(ctx context.Context, id string) (proxmox.Guest, error) {
 }
 
 func (s *search) byUID(ctx context.Context, uid string) (proxmox.Guest, error) {
-	guests, err := s.client.FindByUID(ctx, proxmox.KindVM, uid)
+	guests, err := s.client.FindByUID(ctx, s.kind.Kind, uid)
 	if err != nil {
 		return proxmox.Guest{}, err
 	}
 	switch len(guests) {
 	case 0:
-		return proxmox.Guest{}, fmt.Errorf("there is no VM with the uid %s in the range %s", uid, s.bounds)
+		return proxmox.Guest{}, fmt.Errorf("there is no %s with the uid %s in the range %s", s.kind, uid, s.bounds)
 	case 1:
 		return guests[0], nil
 	}
-	return proxmox.Guest{}, fmt.Errorf("VMs %d and %d both carry the uid %s: remove the marker's line from the notes of the wrong one",
-		guests[0].VMID, guests[1].VMID, uid)
+	return proxmox.Guest{}, fmt.Errorf("%ss %d and %d both carry the uid %s: remove the marker's line from the notes of the wrong one",
+		s.kind, guests[0].VMID, guests[1].VMID, uid)
 }
 
 func (s *search) byVMID(ctx context.Context, node string, vmid int) (proxmox.Guest, error) {
@@ -115,33 +116,42 @@ func (s *search) byVMID(ctx context.Context, node string, vmid int) (proxmox.Gue
 		return proxmox.Guest{}, err
 	case !ok:
 		return proxmox.Guest{}, s.absent(ctx, vmid)
-	case listed.Type != string(proxmox.KindVM):
-		return proxmox.Guest{}, fmt.Errorf("guest %d is a container, not a VM", vmid)
+	case listed.Type != string(s.kind.Kind):
+		return proxmox.Guest{}, fmt.Errorf("guest %d is a %s, not a %s", vmid, proxmox.Kind(listed.Type), s.kind)
 	case node != "" && node != listed.Node:
-		return proxmox.Guest{}, fmt.Errorf("VM %d is on node %s, not on %s", vmid, listed.Node, node)
+		return proxmox.Guest{}, fmt.Errorf("%s %d is on node %s, not on %s", s.kind, vmid, listed.Node, node)
 	}
-	config, err := s.client.VMs.Pending(ctx, listed.Node, vmid)
+	config, err := s.client.Pending(ctx, s.kind.Kind, listed.Node, vmid)
 	if err != nil {
 		return proxmox.Guest{}, err
 	}
 	if config.Template() {
-		return proxmox.Guest{}, fmt.Errorf("VM %d is a template, not a machine", vmid)
+		return proxmox.Guest{}, fmt.Errorf("%s %d is a template, not a machine", s.kind, vmid)
 	}
+	return s.claim(config)
+}
+
+// claim decides by the marker whether the guest may be imported as is wanted.
+func (s *search) claim(config *proxmox.GuestConfig) (proxmox.Guest, error) {
+	guest := proxmox.Guest{
+		Kind: s.kind.Kind, VMID: config.VMID, Node: config.Node,
+		SMBIOSUUID: config.SMBIOSUUID(), CTime: config.CTime(), MACs: config.MACs(),
+	}
+	who := fmt.Sprintf("%s %d %q", s.kind, config.VMID, config.Name())
 	marker, marked := config.Marker()
 	switch {
 	case !marked && !s.adopts:
-		return proxmox.Guest{}, unmarked(config)
+		return guest, fmt.Errorf("%s carries no marker of this provider, so that it is somebody else's. To hand it over, import %q: "+
+			"the next apply writes the marker, and until then nothing is changed", who, adopt+strconv.Itoa(config.VMID))
 	case marked && s.adopts:
-		return proxmox.Guest{}, fmt.Errorf("VM %d %q carries a marker already, uid %s: import it as %d", vmid, config.Get("name"), marker.UID, vmid)
-	case s.adopts && config.SMBIOSUUID() == "":
-		return proxmox.Guest{}, fmt.Errorf("VM %d %q has no uuid in smbios1 by which it could be known until its marker is written: give it one", vmid, config.Get("name"))
+		return guest, fmt.Errorf("%s carries a marker already, uid %s: import it as %d", who, marker.UID, config.VMID)
+	case s.adopts && !guest.Known():
+		return guest, fmt.Errorf("%s lacks what it could be known by until its marker is written (its %s): give it that first", who, s.kind.Birthmark)
 	case s.adopts:
 		marker.UID = proxmox.NewUID()
 	}
-	return proxmox.Guest{
-		Kind: proxmox.KindVM, VMID: vmid, Node: listed.Node, UID: marker.UID,
-		SMBIOSUUID: config.SMBIOSUUID(), CTime: config.CTime(),
-	}, nil
+	guest.UID = marker.UID
+	return guest, nil
 }
 
 func (s *search) absent(ctx context.Context, vmid int) error {
@@ -150,13 +160,7 @@ func (s *search) absent(ctx context.Context, vmid int) error {
 		return err
 	}
 	if free {
-		return fmt.Errorf("there is no VM %d in the cluster", vmid)
+		return fmt.Errorf("there is no %s %d in the cluster", s.kind, vmid)
 	}
 	return fmt.Errorf("guest %d exists, but the token may not see it: the privilege VM.Audit on /vms/%d is missing", vmid, vmid)
-}
-
-// unmarked explains how a guest without a marker is imported.
-func unmarked(config *proxmox.GuestConfig) error {
-	return fmt.Errorf("VM %d %q carries no marker of this provider, so that it is somebody else's. To hand it over, import %q: "+
-		"the next apply writes the marker, and until then nothing is changed", config.VMID, config.Get("name"), adopt+strconv.Itoa(config.VMID))
 }
