@@ -62,7 +62,7 @@ func (d *Destruction) run(ctx context.Context, private framework.PrivateReader) 
 	options := proxmox.DestroyOptions{
 		Progress: progress(ctx), Task: loadTask(ctx, private, d.Diags), Purge: d.is("purge"), DestroyUnreferencedDisks: d.is("unreferenced_disks"),
 		// The disks are looked at once more, right before it.
-		Check: func(config *proxmox.GuestConfig) error { return d.check(everything(config)) },
+		Check: func(config *proxmox.GuestConfig) error { return d.check(Everything(config)) },
 	}
 	options.ShutdownTimeout, options.ForceStop = Stopping(d.State)
 	destroyed, err := d.Client.Destroy(ctx, d.Guest, options)
@@ -140,8 +140,8 @@ func (e *UnknownDisksError) Error() string {
 		`. Nothing was stopped or destroyed. Detach them from the ` + e.Kind.String() + `, or let them go with it: set on_destroy = { unknown_disks = "destroy" } and apply that first`
 }
 
-// everything is what a configuration names, in force or waiting for that.
-func everything(config *proxmox.GuestConfig) map[string]string {
+// Everything is what a configuration names, in force or waiting for that.
+func Everything(config *proxmox.GuestConfig) map[string]string {
 	values := maps.Clone(config.Pending)
 	if values == nil {
 		values = map[string]string{}

@@ -53,7 +53,9 @@ type Draft struct {
 	Config, State, Plan settings.Document
 	Applied             settings.Applied
 	Defaults            framework.Defaults
-	Diags               *diag.Diagnostics
+	// Known are the slots of the volumes that go with the guest.
+	Known []string
+	Diags *diag.Diagnostics
 	// Imported is set from the import on until the first change.
 	Imported bool
 	// Adopting is the uid for a guest that is to be adopted.
@@ -82,6 +84,7 @@ func (r *Resource) ModifyPlan(ctx context.Context, req resource.ModifyPlanReques
 		Config:   settings.Load(ctx, req.Config, &resp.Diagnostics),
 		State:    settings.Load(ctx, req.State, &resp.Diagnostics),
 		Applied:  settings.LoadApplied(ctx, req.Private, &resp.Diagnostics),
+		Known:    loadKnown(ctx, req.Private, &resp.Diagnostics),
 		Defaults: r.defaults(),
 		Diags:    &resp.Diagnostics,
 	}

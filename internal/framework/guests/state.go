@@ -105,7 +105,7 @@ func (j *Job) knownDisks() []string {
 		known = slices.AppendSeq(known, maps.Keys(settings.Entries(j.Config.Values[name])))
 	}
 	if j.First && j.Latest != nil {
-		known = append(known, j.Kind.volumeSlots(everything(j.Latest))...)
+		known = append(known, j.Kind.volumeSlots(Everything(j.Latest))...)
 	}
 	slices.Sort(known)
 	return slices.Compact(known)

@@ -188,7 +188,7 @@ func TestAccContainer_reinstallRefused(t *testing.T) {
 	}{
 		"an unlisted volume": {func(t *testing.T, target *acctest.Target) {
 			byHand(t, target, 20000, byhand.Params{"mp7": "local-lvm:1,mp=/by-hand"})
-		}, "mp7 (local-lvm:vm-20000-disk-3)"},
+		}, "mp7=local-lvm:vm-20000-disk-3"},
 		"protection": {func(t *testing.T, target *acctest.Target) {
 			byHand(t, target, 20000, byhand.Params{"protection": 1})
 		}, "protected"},

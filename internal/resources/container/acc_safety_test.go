@@ -156,7 +156,7 @@ func TestAccContainer_unknownVolumes(t *testing.T) {
 	byHand(t, target, vmid, byhand.Params{"mp7": "local-lvm:1,mp=/by-hand"})
 
 	output, err := workspace.Run(ctx, "destroy", "-auto-approve")
-	if err == nil || !strings.Contains(acctest.Unwrap(output+err.Error()), fmt.Sprintf("mp7 (local-lvm:vm-%d-disk-1)", vmid)) {
+	if err == nil || !strings.Contains(acctest.Unwrap(output+err.Error()), fmt.Sprintf("mp7=local-lvm:vm-%d-disk-1", vmid)) {
 		t.Errorf("the destruction is not refused: %v\n%s", err, output)
 	}
 	if got := only(t, target); got != vmid {

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/guests"
 	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
@@ -48,22 +50,35 @@ func (d *draft) planReinstall() {
 		values[slot] = types.StringValue(effects[slot])
 		lines = append(lines, fmt.Sprintf("  %s: %s", slot, effects[slot]))
 	}
-	d.plan.Values["reinstallation"] = types.MapValueMust(types.StringType, values)
+	d.Plan.Values["reinstallation"] = types.MapValueMust(types.StringType, values)
 	d.forgetVolumes()
-	d.diags.AddAttributeWarning(settings.At("template"), fmt.Sprintf("Container %d is reinstalled", d.state.Integer("vmid")),
+	d.Diags.AddAttributeWarning(settings.At("template"), fmt.Sprintf("Container %d is reinstalled", d.State.Integer("vmid")),
 		"It is stopped, destroyed and unpacked anew under its id. Kept volumes wait in a second container meanwhile. What becomes of its volumes:\n\n"+
 			strings.Join(lines, "\n"))
+}
+
+// volumes are the volumes, bind mounts and devices that the container has mounted
+// or detached, in order of their slots.
+func (d *draft) volumes() iter.Seq2[string, proxmox.Mount] {
+	devices := settings.Entries(d.State.Values["devices"])
+	return func(yield func(string, proxmox.Mount) bool) {
+		for _, slot := range slices.Sorted(maps.Keys(devices)) {
+			if volumeSlot.MatchString(slot) && !yield(slot, proxmox.ParseMount(d.Device(slot))) {
+				return
+			}
+		}
+	}
 }
 
 // effects tells for each volume, by slot, what a reinstallation does to it.
 func (d *draft) effects() map[string]string {
 	effects := map[string]string{rootSlot: volumeRebuilt}
-	kept := keptSlots(d.plan)
-	wanted := settings.Entries(d.config.Values["mount_points"])
-	for slot := range settings.Entries(d.state.Values["devices"]) {
+	kept := keptSlots(d.Plan)
+	wanted := settings.Entries(d.Config.Values["mount_points"])
+	for slot := range d.volumes() {
 		_, stays := wanted[slot]
 		switch {
-		case !volumeSlot.MatchString(slot) || slot == rootSlot:
+		case slot == rootSlot:
 		case slices.Contains(kept, slot):
 			effects[slot] = volumeKept
 		case stays:
@@ -78,13 +93,13 @@ func (d *draft) effects() map[string]string {
 // forgetVolumes makes the ids of all volumes known after apply: a volume that comes
 // back has another name.
 func (d *draft) forgetVolumes() {
-	if root := settings.Fields(d.plan.Values["root_volume"]); root != nil {
+	if root := settings.Fields(d.Plan.Values["root_volume"]); root != nil {
 		root["volume"] = types.StringUnknown()
-		d.plan.Values["root_volume"] = rootGroup.Object(root)
+		d.Plan.Values["root_volume"] = rootGroup.Object(root)
 	}
 	mounts := map[string]attr.Value{}
-	configured := settings.Entries(d.config.Values["mount_points"])
-	for slot, mount := range settings.Entries(d.plan.Values["mount_points"]) {
+	configured := settings.Entries(d.Config.Values["mount_points"])
+	for slot, mount := range settings.Entries(d.Plan.Values["mount_points"]) {
 		attributes := settings.Fields(mount)
 		if attributes == nil {
 			mounts[slot] = mount
@@ -96,70 +111,68 @@ func (d *draft) forgetVolumes() {
 		mounts[slot] = mountGroup.Object(attributes)
 	}
 	if len(mounts) > 0 {
-		d.plan.Values["mount_points"] = mountGroup.Mapping(mounts)
+		d.Plan.Values["mount_points"] = mountGroup.Mapping(mounts)
 	}
 }
 
 // checkReinstall refuses, before anything is touched, what could not be brought
 // back.
-func (c *checker) checkReinstall(ctx context.Context) {
-	d, here := c.draft, settings.At("reinstall")
-	vmid := d.state.Integer("vmid")
-	c.checkKept()
-	config, err := c.client.Containers.Pending(ctx, c.node, vmid)
+func (d *draft) checkReinstall(ctx context.Context, c *guests.Checker) {
+	here := settings.At("reinstall")
+	vmid := d.State.Integer("vmid")
+	d.checkKept()
+	config, err := c.Client.Containers.Pending(ctx, c.Node, vmid)
 	if err != nil {
-		framework.AddAttributeError(d.diags, here, "read the container that is to be reinstalled", err)
+		framework.AddAttributeError(d.Diags, here, "read the container that is to be reinstalled", err)
 		return
 	}
 	if config.Get("protection") == "1" {
-		d.diags.AddAttributeError(settings.At("protection"), "A protected container is not reinstalled", "Set protection to false first, in an apply of its own.")
+		d.Diags.AddAttributeError(settings.At("protection"), "A protected container is not reinstalled", "Set protection to false first, in an apply of its own.")
 	}
-	if lost := c.unwritable(config); len(lost) > 0 {
-		d.diags.AddAttributeError(here, "What the container has could not be written again",
+	if lost := unwritable(c, config); len(lost) > 0 {
+		d.Diags.AddAttributeError(here, "What the container has could not be written again",
 			"PVE takes these from root@pam alone, signed in with its password, so that a container made anew would lack them: "+strings.Join(lost, ", ")+". "+
 				"Take them out in Proxmox VE first, or sign in so.")
 	}
-	if unknown := unknownVolumes(config.Current, append(listed(d.config, d.applied), keptSlots(d.plan)...)); len(unknown) > 0 && !mayTakeUnknown(d.plan) {
-		d.diags.AddAttributeError(here, "The container has volumes that nobody listed",
-			"They were not made by this configuration, and a reinstallation would destroy them: "+strings.Join(unknown, ", ")+". "+
-				"Add them to mount_points and to reinstall.keep, remove them in Proxmox VE, or set on_destroy.unknown_disks to destroy.")
+	if err := kind.CheckUnknown(d.Plan, guests.Everything(config), d.listed()); err != nil {
+		d.Diags.AddAttributeError(here, "The container has volumes that nobody listed", "A reinstallation would destroy them: "+err.Error()+
+			". Or add them to mount_points and to reinstall.keep.")
 	}
-	snapshots, err := c.client.Containers.Snapshots(ctx, c.node, vmid)
+	snapshots, err := c.Client.Containers.Snapshots(ctx, c.Node, vmid)
 	switch {
 	case err != nil:
-		framework.AddAttributeError(d.diags, here, "list the container's snapshots", err)
+		framework.AddAttributeError(d.Diags, here, "list the container's snapshots", err)
 	case len(snapshots) > 0:
-		d.diags.AddAttributeError(here, "A container with snapshots is not reinstalled",
+		d.Diags.AddAttributeError(here, "A container with snapshots is not reinstalled",
 			"Its volumes cannot be moved, and the snapshots would be lost: "+strings.Join(snapshots, ", ")+". Delete them first.")
 	}
 }
 
 // checkKept refuses to keep what there is not, or what has a name that would change.
-func (c *checker) checkKept() {
-	d, here := c.draft, settings.At("reinstall").AtName("keep")
-	real := settings.Entries(d.state.Values["devices"])
-	configured := settings.Entries(d.config.Values["mount_points"])
-	for _, slot := range keptSlots(d.plan) {
+func (d *draft) checkKept() {
+	here := settings.At("reinstall").AtName("keep")
+	configured := settings.Entries(d.Config.Values["mount_points"])
+	for _, slot := range keptSlots(d.Plan) {
 		mount, listed := configured[slot]
 		switch {
 		case slot == rootSlot:
-			d.diags.AddAttributeError(here, "The root volume is not kept", "A reinstallation is about a new root volume. Keep data on mount points.")
+			d.Diags.AddAttributeError(here, "The root volume is not kept", "A reinstallation is about a new root volume. Keep data on mount points.")
 		case !mountSlot.MatchString(slot):
-			d.diags.AddAttributeError(here, slot+" is no mount point", "Give slots such as mp0.")
+			d.Diags.AddAttributeError(here, slot+" is no mount point", "Give slots such as mp0.")
 		case !listed:
-			d.diags.AddAttributeError(here, slot+" is not in mount_points", "What is kept has to be configured.")
-		case settings.TextOf(real[slot]) == "":
-			d.diags.AddAttributeError(here, slot+" does not exist", "The container has no volume there to keep.")
+			d.Diags.AddAttributeError(here, slot+" is not in mount_points", "What is kept has to be configured.")
+		case d.Device(slot) == "":
+			d.Diags.AddAttributeError(here, slot+" does not exist", "The container has no volume there to keep.")
 		case !settings.IsNull(settings.Fields(mount)["volume"]):
-			d.diags.AddAttributeError(here, slot+" is configured by its volume's id", "The volume gets another name when it comes back: leave volume out, "+
+			d.Diags.AddAttributeError(here, slot+" is configured by its volume's id", "The volume gets another name when it comes back: leave volume out, "+
 				"or do not keep it. Folders and devices of the node need no keeping.")
 		}
 	}
 }
 
 // unwritable names the keys that this sign-in could not write again.
-func (c *checker) unwritable(config *proxmox.GuestConfig) []string {
-	if c.client.IsRoot() {
+func unwritable(c *guests.Checker, config *proxmox.GuestConfig) []string {
+	if c.Client.IsRoot() {
 		return nil
 	}
 	var lost []string
@@ -177,28 +190,36 @@ func (c *checker) unwritable(config *proxmox.GuestConfig) []string {
 	return lost
 }
 
+// listed are the slots of the volumes that may go, or are kept.
+func (d *draft) listed() []string { return withConfigured(d.Known, d.Config, d.Plan) }
+
+func withConfigured(known []string, config, plan settings.Document) []string {
+	slots := slices.AppendSeq(slices.Clone(known), maps.Keys(settings.Entries(config.Values["mount_points"])))
+	return append(slots, keptSlots(plan)...)
+}
+
 // reinstall rebuilds the container, or goes on with what an earlier run began.
 func (j *job) reinstall(ctx context.Context) error {
 	made, err := j.containerSpec(ctx)
 	if err != nil {
 		return err
 	}
-	kept := keptSlots(j.plan)
+	kept := keptSlots(j.Plan)
 	for _, slot := range kept {
 		delete(made.Settings, slot)
 	}
-	options := proxmox.PowerOptions{Progress: progress(ctx)}
-	options.ShutdownTimeout, options.ForceStop = stopping(j.plan)
-	done, err := j.client.Reinstall(ctx, proxmox.ReinstallSpec{
-		Guest: j.guest, Keep: kept, New: made, Power: options,
-		Check: checkUnknown(j.plan, append(listed(j.config, j.applied), kept...)),
+	done, err := j.Client.Reinstall(ctx, proxmox.ReinstallSpec{
+		Guest: j.Guest, Keep: kept, New: made, Power: j.PowerOptions(ctx),
+		Check: func(config *proxmox.GuestConfig) error {
+			return kind.CheckUnknown(j.Plan, guests.Everything(config), withConfigured(j.Known, j.Config, j.Plan))
+		},
 	})
-	j.take(done.Created, err)
+	j.Take(done.Created, err)
 	if err != nil {
 		return err
 	}
-	j.rebuilt = true
-	return j.finish(ctx, done.WasRunning || j.state.Text("status") == powerRunning)
+	j.Rests = !done.WasRunning && j.State.Text("status") != guests.PowerRunning
+	return j.Finish(ctx, j)
 }
 
 // errNoNode says that nothing tells where to make a container.

@@ -7,18 +7,21 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-timeouts/resource/timeouts"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
-	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
-	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/guests"
 )
 
 // Schema describes the resource: the settings of the table, and what is no
 // setting of the container's.
 func (r *Resource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	attributes := table.Attributes()
+	maps.Copy(attributes, guests.Attributes(guests.Words{
+		Kind: "container", Made: "unpacked, configured and started, after a reinstallation too", MadeOn: "the provider's default, else the first of `allowed_nodes`",
+		Moves: "for which PVE restarts one that runs, and volumes on unshared storages with it",
+	}))
 	maps.Copy(attributes, placeAttributes())
 	maps.Copy(attributes, reportedAttributes())
 	maps.Copy(attributes, neverAttributes())
@@ -33,34 +36,13 @@ func (r *Resource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *r
 	}
 }
 
-// IdentitySchema describes what identifies the guest: never its node or its
-// cluster, which may change.
-func (r *Resource) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest, resp *resource.IdentitySchemaResponse) {
-	resp.IdentitySchema = identityschema.Schema{Attributes: map[string]identityschema.Attribute{
-		"vmid": identityschema.Int64Attribute{RequiredForImport: true, Description: "The guest's id in its cluster."},
-		"uid":  identityschema.StringAttribute{OptionalForImport: true, Description: "The random id that its marker carries."},
-	}}
-}
-
-// placeAttributes say where the container comes from and where it is.
+// placeAttributes are given when the container is made.
 func placeAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"vmid": schema.Int64Attribute{
-			Optional: true, Computed: true, Validators: []validator.Int64{framework.VMID()},
-			MarkdownDescription: "The guest's id, inside the provider's `vmid_range`; the next unused one unless set. A change makes another guest.",
-		},
 		"template": schema.StringAttribute{
 			Optional: true, Computed: true,
 			MarkdownDescription: "The template to unpack, a volume of the content `vztmpl` such as `local:vztmpl/debian-13-standard_13.1-2_amd64.tar.zst`. " +
 				"A change makes another guest, or rebuilds this one where `reinstall` is configured. Empty after an import, since PVE does not say what a guest was made from.",
-		},
-		"node": schema.StringAttribute{
-			Optional: true, Computed: true, Validators: []validator.String{framework.NodeName()},
-			MarkdownDescription: "The node to make the guest on: the provider's default unless set. A guest that has moved since is the same guest.",
-		},
-		"pool": schema.StringAttribute{
-			Optional: true, Computed: true, Validators: []validator.String{framework.PoolName()},
-			MarkdownDescription: "The pool to make the guest in; the provider's default unless set. It is not changed afterwards.",
 		},
 		"unprivileged": schema.BoolAttribute{
 			Optional: true, Computed: true,
@@ -78,18 +60,14 @@ func placeAttributes() map[string]schema.Attribute {
 // reportedAttributes are found out.
 func reportedAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
-		"uid": schema.StringAttribute{
-			Computed: true, MarkdownDescription: "The random id in the guest's marker, by which it is recognised.",
-		},
-		"provisioned": schema.BoolAttribute{
-			Computed: true, MarkdownDescription: "Whether the container was finished: unpacked, configured and started, after a reinstallation too. While it is `false`, the next apply finishes it.",
+		"addresses_stale": schema.BoolAttribute{
+			Computed: true,
+			MarkdownDescription: "Whether the addresses in `network` are the last known ones, since the container does not run or was not asked yet. " +
+				"Static addresses are those configured; others are the running container's, matched to the interfaces by MAC. " +
+				"Loopback, link-local and multicast addresses are left out.",
 		},
 		"status": schema.StringAttribute{
 			Computed: true, MarkdownDescription: "`running` or `stopped`, as the node says.",
-		},
-		"reboot_required": schema.SetAttribute{
-			Computed: true, ElementType: types.StringType,
-			MarkdownDescription: "PVE's configuration keys whose new value waits for the container's next start.",
 		},
 		"devices": schema.MapAttribute{
 			Computed: true, ElementType: types.StringType,
@@ -173,10 +151,10 @@ func (p powerWord) MarkdownDescription(ctx context.Context) string { return p.De
 
 // ValidateString tells what PVE could do from what makes no sense.
 func (powerWord) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
-	if req.ConfigValue.ValueString() == "paused" {
+	if req.ConfigValue.ValueString() == guests.PowerPaused {
 		resp.Diagnostics.AddAttributeError(req.Path, "Not yet supported: a paused container",
 			"PVE suspends containers by checkpointing them with CRIU, which it does not ship, so that the call fails. Use stopped.")
 		return
 	}
-	stringvalidator.OneOf(powerRunning, powerStopped).ValidateString(ctx, req, resp)
+	stringvalidator.OneOf(guests.PowerRunning, guests.PowerStopped).ValidateString(ctx, req, resp)
 }

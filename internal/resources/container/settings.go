@@ -1,26 +1,13 @@
 package container
 
 import (
-	"strings"
-
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/guests"
 	"terraform-provider-proxmox/internal/framework/settings"
-)
-
-// Words of the settings that are this provider's own.
-const (
-	powerRunning   = "running"
-	powerStopped   = "stopped"
-	rebootNever    = "never"
-	rebootAuto     = "auto"
-	removalDetach  = "detach"
-	removalDestroy = "destroy"
-	unknownBlock   = "block"
-	unknownDestroy = "destroy"
 )
 
 // table are all settings of a container.
@@ -31,12 +18,7 @@ var table = &settings.Group{
 			Form: settings.Text{Validators: []validator.String{framework.DNSName()}},
 			Doc:  "The container's host name, DNS labels. It identifies nothing: two guests may have the same.",
 		},
-		{
-			Name: "description", Key: "description", Place: settings.Whole{}, Live: settings.AtOnce,
-			Form: settings.Text{Fold: withoutTrailingBlanks},
-			Doc: "The container's notes, in Markdown, without the line that marks the guest as this provider's " +
-				"(`terraform-proxmox-uid=…`), which counts towards PVE's 8,192 characters.",
-		},
+		guests.Description("container"),
 		{
 			Name: "tags", Key: "tags", Place: settings.Whole{}, Live: settings.AtOnce,
 			Form: settings.TextSet{Spelling: settings.TagList}, Doc: "The container's tags, in lower case.",
@@ -74,11 +56,9 @@ var table = &settings.Group{
 			Form: settings.Text{Validators: []validator.String{stringvalidator.LengthAtLeast(5)}},
 			Doc:  "Root's password inside the container, write-only: it is in no state and no plan. It is set when the container is made or reinstalled.",
 		},
-		{
-			Name: "reboot", Source: settings.Local, Absent: types.StringValue(rebootNever), Form: settings.Choice(rebootNever, rebootAuto),
-			Doc: "Whether an update may restart a running container so that what cannot change while it runs takes effect: `never` (default), " +
-				"then `reboot_required` names what waits; or `auto`, then the plan says so.",
-		},
+		guests.Reboot("container"),
+		guests.EnforcePower("container"),
+		guests.RestoreMarker("container", birthmark),
 	},
 	Groups: []*settings.Group{
 		cpuGroup, memoryGroup, rootGroup, mountGroup, networkGroup, featuresGroup, dnsGroup, consoleGroup, startupGroup, deviceGroup, stopGroup, reinstallGroup, destroyGroup,
@@ -172,38 +152,9 @@ var consoleGroup = &settings.Group{
 	},
 }
 
-var startupGroup = &settings.Group{
-	Name: "startup", Doc: "When the container starts and stops among the node's guests.",
-	Settings: []settings.Setting{
-		{
-			Name: "order", Key: "startup", Place: settings.Prop{Name: "order", Bare: true}, Form: settings.Integer{}, Live: settings.AtOnce,
-			Doc: "The container's turn; guests stop in the opposite order. Those without one come last.",
-		},
-		{
-			Name: "up_seconds", Key: "startup", Place: settings.Prop{Name: "up"}, Form: settings.Integer{}, Live: settings.AtOnce,
-			Doc: "How long the next guest waits after the container's start, in seconds.",
-		},
-		{
-			Name: "down_seconds", Key: "startup", Place: settings.Prop{Name: "down"}, Form: settings.Integer{}, Live: settings.AtOnce,
-			Doc: "How long the container may take to shut down with the node, in seconds.",
-		},
-	},
-}
+var startupGroup = guests.StartupGroup("container", "")
 
-var stopGroup = &settings.Group{
-	Name: "stop", Doc: "How the container is stopped.",
-	Settings: []settings.Setting{
-		{
-			Name: "shutdown_timeout", Source: settings.Local, Absent: types.StringValue("60s"),
-			Form: settings.Text{Validators: []validator.String{framework.Duration()}},
-			Doc:  "How long the container may take to shut down (`60s` unless set). `0s` stops it at once.",
-		},
-		{
-			Name: "force", Source: settings.Local, Absent: types.BoolValue(true), Form: settings.Boolean{},
-			Doc: "Whether it is stopped hard when it has not shut down in time (`true` unless set); otherwise that is an error.",
-		},
-	},
-}
+var stopGroup = guests.StopGroup("container", "the container")
 
 var reinstallGroup = &settings.Group{
 	Name: "reinstall", Optional: true,
@@ -221,17 +172,5 @@ var reinstallGroup = &settings.Group{
 	},
 }
 
-var destroyGroup = &settings.Group{
-	Name: "on_destroy", Doc: "What a destruction, a replacement and a reinstallation may take along.",
-	Settings: []settings.Setting{
-		{
-			Name: "unknown_disks", Source: settings.Local, Absent: types.StringValue(unknownBlock), Form: settings.Choice(unknownBlock, unknownDestroy),
-			Doc: "Volumes that this configuration did not put there, such as `unused0` or a mount point added by hand: `block` (default) refuses and names them, " +
-				"`destroy` lets them go with their data.",
-		},
-	},
-}
-
-// withoutTrailingBlanks is a description as PVE keeps it, but for the newline that
-// it adds to a container's.
-func withoutTrailingBlanks(text string) string { return strings.TrimRight(text, " \t\r\n") }
+var destroyGroup = guests.OnDestroyGroup("container", "destroyed, replaced or reinstalled",
+	"Volumes that this configuration did not put there, such as `unused0` or a mount point added by hand")

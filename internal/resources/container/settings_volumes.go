@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/guests"
 	"terraform-provider-proxmox/internal/framework/settings"
 )
 
@@ -22,6 +23,11 @@ var (
 	deviceSlot  = regexp.MustCompile(`^dev\d+$`)
 	volumeSlot  = regexp.MustCompile(`^(rootfs|mp\d+|unused\d+)$`)
 )
+
+// isDevice reports whether a key shows in "devices".
+func isDevice(key string) bool {
+	return volumeSlot.MatchString(key) || networkSlot.MatchString(key) || deviceSlot.MatchString(key)
+}
 
 var rootGroup = &settings.Group{
 	Name: "root_volume", Device: rootSlot,
@@ -66,11 +72,8 @@ var mountGroup = &settings.Group{
 			Name: "read_only", Place: settings.Prop{Name: "ro"}, Form: settings.Boolean{}, Absent: types.BoolValue(false),
 			Doc: "Whether it is mounted read-only. PVE's default is `false`.",
 		},
-		{
-			Name: "on_removal", Source: settings.Local, Absent: types.StringValue(removalDetach), Form: settings.Choice(removalDetach, removalDestroy),
-			Doc: "What becomes of the volume when the mount point is no longer configured: `detach` (default) keeps it as an unused volume of the container, " +
-				"`destroy` removes it with its data.",
-		},
+		guests.OnRemoval("What becomes of the volume when the mount point is no longer configured: `detach` (default) keeps it as an unused volume of the container, " +
+			"`destroy` removes it with its data."),
 	}, volumeSettings...),
 }
 

@@ -2,6 +2,8 @@ package container
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
@@ -9,6 +11,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
+	"terraform-provider-proxmox/internal/framework/guests"
 	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
@@ -117,9 +120,18 @@ func TestUnknownVolumes(t *testing.T) {
 		"rootfs": "l:vm-1-disk-0,size=8G", "mp0": "l:vm-1-disk-1,mp=/a", "mp1": "l:vm-1-disk-2,mp=/b", "mp2": "/srv,mp=/srv",
 		"unused0": "l:vm-1-disk-3", "net0": "name=eth0",
 	}
-	got := unknownVolumes(values, []string{"mp0"})
-	want := []string{"mp1 (l:vm-1-disk-2)", "unused0 (l:vm-1-disk-3)"}
-	if len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
-		t.Errorf("got %v, want %v", got, want)
+	err := kind.CheckUnknown(settings.Document{}, values, []string{"mp0", "unused0"})
+	var unknown *guests.UnknownDisksError
+	if !errors.As(err, &unknown) {
+		t.Fatalf("got %v", err)
+	}
+	if want := []string{"mp1=l:vm-1-disk-2,mp=/b", "unused0=l:vm-1-disk-3"}; !slices.Equal(unknown.Disks, want) {
+		t.Errorf("got %v, want %v", unknown.Disks, want)
+	}
+	allowed := destroyGroup.Object(map[string]attr.Value{
+		"unknown_disks": types.StringValue("destroy"), "unreferenced_disks": types.BoolValue(false), "purge": types.BoolValue(false),
+	})
+	if err := kind.CheckUnknown(settings.Document{Values: map[string]attr.Value{"on_destroy": allowed}}, values, nil); err != nil {
+		t.Error(err)
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/setvalidator"
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
-	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/guests"
 	"terraform-provider-proxmox/internal/framework/settings"
 )
 
@@ -154,48 +154,10 @@ var cloudInitGroup = &settings.Group{
 		{
 			Name: "interfaces", Slots: interfaceSlots,
 			Doc: "The addresses, by network device (`net0` …).",
-			Groups: []*settings.Group{
-				{
-					Name: "ipv4", Arrange: arrangeAddress,
-					Doc: "The IPv4 address.",
-					Settings: []settings.Setting{
-						{
-							Name: "address", Live: settings.AtOnce, Place: settings.IPAddress{Prop: settings.Prop{Name: "ip"}},
-							Form: settings.Text{Validators: []validator.String{framework.IPv4CIDR()}},
-							Doc:  "A static address with its prefix length, such as `10.0.0.11/24`.",
-						},
-						{
-							Name: "gateway", Live: settings.AtOnce, Place: settings.Prop{Name: "gw"},
-							Form: settings.Text{Validators: []validator.String{framework.IPv4()}},
-							Doc:  "The gateway of a static address.",
-						},
-						{
-							Name: "method", Live: settings.AtOnce, Place: settings.IPMethod{Prop: settings.Prop{Name: "ip"}, Gateway: "gw"}, Form: settings.Choice(settings.MethodStatic, methodDHCP),
-							Doc: "How the address is had: `static`, which an `address` implies, or `dhcp`.",
-						},
-					},
-				},
-				{
-					Name: "ipv6", Arrange: arrangeAddress,
-					Doc: "The IPv6 address.",
-					Settings: []settings.Setting{
-						{
-							Name: "address", Live: settings.AtOnce, Place: settings.IPAddress{Prop: settings.Prop{Name: "ip6"}},
-							Form: settings.Text{Validators: []validator.String{framework.IPv6CIDR()}},
-							Doc:  "A static address with its prefix length, such as `2001:db8::11/64`.",
-						},
-						{
-							Name: "gateway", Live: settings.AtOnce, Place: settings.Prop{Name: "gw6"},
-							Form: settings.Text{Validators: []validator.String{framework.IPv6()}},
-							Doc:  "The gateway of a static address.",
-						},
-						{
-							Name: "method", Live: settings.AtOnce, Place: settings.IPMethod{Prop: settings.Prop{Name: "ip6"}, Gateway: "gw6"}, Form: settings.Choice(settings.MethodStatic, methodDHCP, methodAuto),
-							Doc: "How the address is had: `static`, which an `address` implies, `dhcp`, or `auto` (SLAAC).",
-						},
-					},
-				},
-			},
+			Groups: guests.AddressGroups(
+				guests.Methods{Names: []string{methodDHCP}, Doc: "or `dhcp`."},
+				guests.Methods{Names: []string{methodDHCP, methodAuto}, Doc: "`dhcp`, or `auto` (SLAAC)."},
+			),
 		},
 	},
 }
@@ -208,17 +170,3 @@ func snippetSetting(name, doc string) settings.Setting {
 }
 
 var snippetForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9._-]*:snippets/[^/,]+$`)
-
-// arrangeAddress makes address and method agree: a configured address is
-// static, another configured method leaves no address and no gateway.
-func arrangeAddress(config, planned map[string]attr.Value) {
-	switch {
-	case !settings.IsNull(config["address"]) && settings.IsNull(config["method"]):
-		planned["method"] = types.StringValue(settings.MethodStatic)
-	case settings.IsKnown(config["method"]) && settings.TextOf(config["method"]) != settings.MethodStatic && settings.IsNull(config["address"]):
-		planned["address"] = types.StringNull()
-		if settings.IsNull(config["gateway"]) {
-			planned["gateway"] = types.StringNull()
-		}
-	}
-}
