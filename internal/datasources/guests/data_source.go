@@ -129,11 +129,7 @@ func readAll(ctx context.Context, client *proxmox.Client, listed []proxmox.Resou
 // listed without.
 func readGuest(ctx context.Context, client *proxmox.Client, r proxmox.Resource) (*guest, error) {
 	g := newGuest(r)
-	read := client.VMs.Pending
-	if proxmox.Kind(r.Type) == proxmox.KindContainer {
-		read = client.Containers.Pending
-	}
-	config, err := read(ctx, r.Node, r.VMID)
+	config, err := client.Pending(ctx, proxmox.Kind(r.Type), r.Node, r.VMID)
 	switch {
 	case proxmox.IsUnavailable(err):
 		return g, nil

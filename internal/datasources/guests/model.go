@@ -34,6 +34,7 @@ type guest struct {
 	HAWants *string        `tfsdk:"ha_requested"`
 	Marked  *bool          `tfsdk:"marked"`
 	UID     *string        `tfsdk:"uid"`
+	HeldFor *int64         `tfsdk:"holds_volumes_of"`
 	OnBoot  *bool          `tfsdk:"onboot"`
 	NICs    map[string]nic `tfsdk:"nics"`
 }
@@ -66,11 +67,15 @@ func (g *guest) wanted(ha map[string]proxmox.HAResource) {
 	g.HAWants = &requested
 }
 
-// details takes in a guest's configuration.
+// details takes in a guest's configuration. A container that holds the volumes of
+// another carries a marker, and is nobody's resource.
 func (g *guest) details(config *proxmox.GuestConfig) {
 	marker, marked := config.Marker()
 	onBoot := config.Wanted("onboot") == "1"
 	g.Marked, g.OnBoot, g.NICs = &marked, &onBoot, map[string]nic{}
+	if vmid, holds := config.HeldFor(); holds {
+		marked, g.HeldFor = false, new(int64(vmid))
+	}
 	if marked {
 		g.UID = &marker.UID
 	}

@@ -32,7 +32,7 @@ func guestsSchema() schema.Schema {
 				Optional: true, MarkdownDescription: "Only guests that carry a marker of this provider, or only those that carry none. It reads every guest's configuration.",
 			},
 			"details": schema.BoolAttribute{
-				Optional: true, MarkdownDescription: "Whether each guest's configuration is read, one call a guest: `marked`, `uid`, `onboot` and `nics` are null otherwise.",
+				Optional: true, MarkdownDescription: "Whether each guest's configuration is read, one call a guest: `marked`, `uid`, `holds_volumes_of`, `onboot` and `nics` are null otherwise.",
 			},
 			"guests": schema.ListNestedAttribute{
 				Computed: true, MarkdownDescription: "The guests, by rising id.",
@@ -60,8 +60,11 @@ func guestAttributes() map[string]schema.Attribute {
 		"ha_state": text("The HA manager's state of it, such as `started` or `ignored`; empty for a guest that HA does not know."),
 		"ha_requested": text("The state that HA is asked for: `started`, `stopped`, `disabled` or `ignored`; empty for a guest that HA does not know, " +
 			"null without Sys.Audit on `/`, which is needed to tell."),
-		"marked": flag("Whether it carries a marker of this provider."),
+		"marked": flag("Whether it carries a marker of this provider as a guest of its own."),
 		"uid":    text("The marker's uid."),
+		"holds_volumes_of": schema.Int64Attribute{
+			Computed: true, MarkdownDescription: "The id of the container whose volumes this one holds while it is being reinstalled: such a container does not count as marked, and goes by itself.",
+		},
 		"onboot": flag("Whether it starts with its node."),
 		"nics": schema.MapNestedAttribute{
 			Computed: true, MarkdownDescription: "Its network devices by slot.",

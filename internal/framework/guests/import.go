@@ -100,7 +100,7 @@ func (s *search) byUID(ctx context.Context, uid string) (proxmox.Guest, error) {
 	case 0:
 		return proxmox.Guest{}, fmt.Errorf("there is no %s with the uid %s in the range %s", s.kind, uid, s.bounds)
 	case 1:
-		return guests[0], nil
+		return s.byVMID(ctx, "", guests[0].VMID)
 	}
 	return proxmox.Guest{}, fmt.Errorf("%ss %d and %d both carry the uid %s: remove the marker's line from the notes of the wrong one",
 		s.kind, guests[0].VMID, guests[1].VMID, uid)
@@ -139,7 +139,10 @@ func (s *search) claim(config *proxmox.GuestConfig) (proxmox.Guest, error) {
 	}
 	who := fmt.Sprintf("%s %d %q", s.kind, config.VMID, config.Name())
 	marker, marked := config.Marker()
+	heldFor, holds := config.HeldFor()
 	switch {
+	case holds:
+		return guest, fmt.Errorf("%s holds volumes of container %d, whose reinstallation was not finished: apply that one, which then destroys this one", who, heldFor)
 	case !marked && !s.adopts:
 		return guest, fmt.Errorf("%s carries no marker of this provider, so that it is somebody else's. To hand it over, import %q: "+
 			"the next apply writes the marker, and until then nothing is changed", who, adopt+strconv.Itoa(config.VMID))

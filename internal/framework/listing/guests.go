@@ -83,7 +83,9 @@ func asGuest(_ context.Context, guest Guest) (*Item, error) {
 	}}, nil
 }
 
-// Look reads a guest, and reports whether it carries a marker of this provider.
+// Look reads a guest, and reports whether it carries a marker of this provider. A
+// container that holds the volumes of another, which is being reinstalled, is
+// nobody's resource.
 type Look func(ctx context.Context) (guest Guest, ours bool, err error)
 
 // Looks are one for each guest of some kinds in the range that the filter lets
@@ -122,11 +124,7 @@ func Candidates(looks []Look, item func(context.Context, Guest) (*Item, error)) 
 
 func look(ctx context.Context, client *proxmox.Client, r proxmox.Resource) (Guest, bool, error) {
 	guest := Guest{VMID: r.VMID, Kind: proxmox.Kind(r.Type), Node: r.Node, Name: r.Name}
-	pending := client.VMs.Pending
-	if guest.Kind == proxmox.KindContainer {
-		pending = client.Containers.Pending
-	}
-	config, err := pending(ctx, r.Node, r.VMID)
+	config, err := client.Pending(ctx, guest.Kind, r.Node, r.VMID)
 	if proxmox.IsNotFound(err) {
 		return guest, false, nil
 	}
@@ -137,8 +135,9 @@ func look(ctx context.Context, client *proxmox.Client, r proxmox.Resource) (Gues
 		guest.Name = name // The cluster's list may not know it yet.
 	}
 	marker, ours := config.Marker()
+	_, holds := config.HeldFor()
 	guest.Marker = marker
-	return guest, ours, nil
+	return guest, ours && !holds, nil
 }
 
 // UIDs are the uids of the guests of a kind in the range that carry a marker. A

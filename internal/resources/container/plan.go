@@ -127,8 +127,7 @@ func (d *draft) CheckSource(ctx context.Context, c *guests.Checker) {
 		return
 	}
 	if unprivileged := d.Plan.Values["unprivileged"]; settings.IsKnown(unprivileged) && !settings.IsTrue(unprivileged) {
-		privileged := proxmox.Need{Path: "/", Privilege: "Sys.Modify", Why: "make a privileged container, whose root is the node's root"}
-		c.Holds(ctx, []proxmox.Need{privileged}, proxmox.Version{}, "make a privileged container")
+		c.Can(ctx, "privileged", "make a privileged container")
 	}
 	d.checkTemplate(ctx, c)
 }

@@ -2,6 +2,7 @@
 package container
 
 import (
+	tflist "github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
 	"terraform-provider-proxmox/internal/framework/guests"
@@ -21,6 +22,9 @@ type Resource struct{ guests.Resource }
 
 // New returns the resource.
 func New() resource.Resource { return &Resource{guests.Resource{Kind: kind}} }
+
+// NewList returns the list resource.
+func NewList() tflist.ListResource { return guests.NewList(kind) }
 
 // kind is what tells containers from VMs.
 var kind = &guests.Kind{
