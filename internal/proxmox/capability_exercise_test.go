@@ -38,6 +38,7 @@ var exercises = map[string]func(context.Context, *subject) error{
 	"id-ledger":                exerciseLedger,
 	"container.create":         exerciseContainer(false),
 	"container.privileged":     exerciseContainer(true),
+	"container.migrate":        exerciseContainerMigrate,
 	"seed_iso":                 exerciseSeed,
 
 	"firewall":          exerciseGuestFirewall,
@@ -137,7 +138,18 @@ func exerciseMigrate(ctx context.Context, s *subject) error {
 	if _, err := s.VMs.CheckMigration(ctx, "pve1", guest.VMID, "pve2"); err != nil {
 		return err
 	}
-	_, err = s.Migrate(ctx, guest, nil, "pve2", nil)
+	_, err = s.Migrate(ctx, guest, nil, "pve2", PowerOptions{})
+	return err
+}
+
+func exerciseContainerMigrate(ctx context.Context, s *subject) error {
+	guest := Guest{Kind: KindContainer, Node: "pve1", VMID: s.vmid, UID: NewUID()}
+	if err := s.bench.admin.Task(ctx, http.MethodPost, "/nodes/pve1/lxc", byhand.Params{
+		"vmid": s.vmid, "pool": "terraform", "ostemplate": oldTemplate, "rootfs": "shared-nfs:1", "description": Marker{UID: guest.UID, VMID: guest.VMID}.String(),
+	}); err != nil {
+		return err
+	}
+	_, err := s.Migrate(ctx, guest, nil, "pve2", PowerOptions{})
 	return err
 }
 

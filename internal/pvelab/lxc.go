@@ -20,6 +20,7 @@ func (l *Lab) routeLXC() {
 	l.handle("PUT", ct+"/resize", resizeMount)
 	l.handle("POST", ct+"/move_volume", moveVolume)
 	l.handle("POST", ct+"/clone", cloneCT)
+	l.handle("POST", ct+"/migrate", migrateCT)
 	l.handle("POST", ct+"/template", makeCTTemplate)
 	l.handle("GET", ct+"/feature", ctFeature)
 	l.handle("GET", ct+"/interfaces", ctInterfaces)

@@ -129,7 +129,7 @@ func migrateVM(c *call) (any, error) {
 	return c.lab.startTask(c, c.node, "qmigrate", strconv.Itoa(g.vmid), m.work), nil
 }
 
-// migration moves a VM to another node.
+// migration moves a guest to another node.
 type migration struct {
 	c                 *call
 	vmid              int
@@ -247,9 +247,8 @@ func (m *migration) moveVolume(volid string) error {
 	made.contentID = v.contentID
 	for _, conf := range append([]guestConfig{g.conf, g.pending}, slices.Collect(maps.Values(g.snapshots))...) {
 		for key, value := range conf {
-			if d := parseDrive(value); (isDriveSlot(key) || unusedRE.MatchString(key)) && d.file() == volid {
-				d["file"] = made.volid
-				conf[key] = d.print()
+			if (g.isVolumeKey(key) || unusedRE.MatchString(key)) && parseDrive(value).file() == volid {
+				conf[key] = strings.Replace(value, volid, made.volid, 1)
 			}
 		}
 	}
