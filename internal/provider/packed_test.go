@@ -50,9 +50,9 @@ func TestPackedVariantsAreHidden(t *testing.T) {
 // not be asked.
 func TestPackedResourcesHaveNoPlanModifiers(t *testing.T) {
 	t.Parallel()
-	for _, constructor := range []func() resource.Resource{container.New, vm.New} {
+	for _, each := range []resource.Resource{container.New(), vm.New()} {
 		var resp resource.SchemaResponse
-		constructor().Schema(t.Context(), resource.SchemaRequest{}, &resp)
+		each.Schema(t.Context(), resource.SchemaRequest{}, &resp)
 		for name, attribute := range resp.Schema.Attributes {
 			checkPlain(t, name, reflect.ValueOf(attribute))
 		}

@@ -33,12 +33,12 @@ func (p *proxmoxProvider) Resources(context.Context) []func() resource.Resource 
 	return []func() resource.Resource{
 		connection.New,
 		fenceaction.New,
-		container.New,
+		func() resource.Resource { return container.New() },
 		firewall.New,
 		seediso.New,
-		vm.New,
-		packed.Of(func() packed.Resource { return &container.Resource{} }),
-		packed.Of(func() packed.Resource { return &vm.Resource{} }),
+		func() resource.Resource { return vm.New() },
+		packed.Of(func() packed.Resource { return container.New() }),
+		packed.Of(func() packed.Resource { return vm.New() }),
 	}
 }
 

@@ -21,7 +21,7 @@ var (
 type Resource struct{ guests.Resource }
 
 // New returns the resource.
-func New() resource.Resource { return &Resource{guests.Resource{Kind: kind}} }
+func New() *Resource { return &Resource{guests.Resource{Kind: kind}} }
 
 // NewList returns the list resource.
 func NewList() tflist.ListResource { return guests.NewList(kind) }
