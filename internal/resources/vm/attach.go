@@ -17,7 +17,7 @@ import (
 func (d *draft) checkAttach(at path.Path, slot string, disk map[string]attr.Value) {
 	for _, name := range []string{"size_gib", "storage", "format"} {
 		if !settings.IsNull(disk[name]) {
-			d.diags.AddAttributeError(at.AtName(name), fmt.Sprintf("%s of %s is what the volume has", name, slot), "Attach the volume first, and change it afterwards.")
+			d.Diags.AddAttributeError(at.AtName(name), fmt.Sprintf("%s of %s is what the volume has", name, slot), "Attach the volume first, and change it afterwards.")
 		}
 	}
 	volume := settings.TextOf(disk["attach"])
@@ -25,7 +25,7 @@ func (d *draft) checkAttach(at path.Path, slot string, disk map[string]attr.Valu
 		return // Not known yet.
 	}
 	var unused []string
-	for slot, device := range settings.Entries(d.state.Values["devices"]) {
+	for slot, device := range settings.Entries(d.State.Values["devices"]) {
 		if held, err := proxmox.ParseDisk(settings.TextOf(device)); err == nil && strings.HasPrefix(slot, "unused") {
 			unused = append(unused, held.Volume)
 		}
@@ -38,13 +38,13 @@ func (d *draft) checkAttach(at path.Path, slot string, disk map[string]attr.Valu
 	if len(unused) > 0 {
 		detail = "It has these: " + strings.Join(unused, ", ") + "."
 	}
-	d.diags.AddAttributeError(at.AtName("attach"), volume+" is no unused volume of the VM", detail)
+	d.Diags.AddAttributeError(at.AtName("attach"), volume+" is no unused volume of the VM", detail)
 }
 
 // attached reports whether a disk has the volume that it is to be given; what
 // has been attached may have been moved since.
 func (d *draft) attached(slot string, real proxmox.Disk, disk map[string]attr.Value) bool {
-	held := settings.Fields(settings.Entries(d.state.Values["disks"])[slot])
+	held := settings.Fields(settings.Entries(d.State.Values["disks"])[slot])
 	return !settings.IsKnown(disk["attach"]) || settings.TextOf(disk["attach"]) == real.Volume || disk["attach"].Equal(held["attach"])
 }
 

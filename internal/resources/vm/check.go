@@ -44,7 +44,7 @@ func (d *draft) checkDisk(at path.Path, slot string, disk map[string]attr.Value)
 		d.checkNewDisk(at, slot, disk)
 		return
 	case !d.attached(slot, real, disk):
-		d.diags.AddAttributeError(at.AtName("attach"), slot+" has a volume already", "It is "+real.Volume+". A volume is attached to a slot that is new.")
+		d.Diags.AddAttributeError(at.AtName("attach"), slot+" has a volume already", "It is "+real.Volume+". A volume is attached to a slot that is new.")
 	case real.Size != nil:
 		d.checkGrowth(at, slot, disk["size_gib"], *real.Size, "is")
 	}
