@@ -2,6 +2,7 @@ package pvelab
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -123,6 +124,44 @@ func TestHARecovers(t *testing.T) {
 	list := element(other.must("GET", "/cluster/resources", "type=vm"), "qemu/100")
 	if list["hastate"] != "started" || list["node"] != "pve3" {
 		t.Errorf("listed as %v", list)
+	}
+}
+
+// TestHAGroups holds that PVE 8 places by groups, and that neither version knows
+// what the other has instead.
+func TestHAGroups(t *testing.T) {
+	t.Parallel()
+	l, c := haLab(t, "8.4")
+	c.must("POST", "/cluster/ha/groups", "group=home", "nodes=pve3:1,pve2:2", "restricted=1")
+	c.must("PUT", "/cluster/ha/resources/vm:100", "group=home")
+	if ha, _ := c.status("100")["ha"].(map[string]any); ha["group"] != "home" {
+		t.Errorf("its HA is %v", ha)
+	}
+	if _, reason := c.fails("DELETE", "/cluster/ha/groups/home"); reason != "delete ha group failed: ha group is used by service 'vm:100'" {
+		t.Errorf("deleting a group in use: %s", reason)
+	}
+	if status, _ := c.fails("POST", "/cluster/ha/rules", "rule=home", "type=node-affinity", "resources=vm:100", "nodes=pve1"); status != 501 {
+		t.Errorf("a rule in 8 answers %d", status)
+	}
+	if err := l.Faults().NodeOffline("pve1"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the recovery in its group", func() bool {
+		node := ""
+		l.locked(func() { node = l.guests[100].node })
+		return node == "pve2"
+	})
+	_, c = haLab(t, "9.2")
+	for call, want := range map[string]string{
+		"POST /cluster/ha/groups group=home nodes=pve1":                                 "cannot create group: ha groups have been migrated to rules",
+		"PUT /cluster/ha/resources/vm:100 group=home":                                   "invalid parameter 'group': ha groups have been migrated to rules",
+		"GET /cluster/ha/groups":                                                        "cannot index groups: ha groups have been migrated to rules",
+		"POST /cluster/ha/rules rule=r2 type=node-affinity resources=vm:100 nodes=nope": "create ha rule failed: cannot use non-existent node(s) nope.",
+	} {
+		words := strings.Fields(call)
+		if _, reason := c.fails(words[0], words[1], words[2:]...); reason != want {
+			t.Errorf("%s: %s", call, reason)
+		}
 	}
 }
 
