@@ -100,7 +100,9 @@ func fenceCases() []fenceCase {
 		{
 			"down until the next start", links,
 			[]deed{configured(byhand.Params{"net0": linkDown, "hotplug": "disk"}), starts, configured(byhand.Params{"net0": "e1000,bridge=vmbr0"})},
-			FenceTransient, []string{"waits for the next start"}, CheckLinks,
+			FenceTransient,
+			[]string{"waits for the next start"},
+			CheckLinks,
 		},
 		{"without the device", links, nil, Fenced, []string{"has no net0 any more"}, ""},
 		{"links of a VM that is gone", links, []deed{gone}, Fenced, []string{"does not exist any more"}, ""},
