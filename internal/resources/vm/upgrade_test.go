@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"terraform-provider-proxmox/internal/acctest/byhand"
 	"terraform-provider-proxmox/internal/acctest/protocol"
 	"terraform-provider-proxmox/internal/provider"
 )
@@ -76,6 +78,22 @@ func TestStateOfAnEarlierRelease(t *testing.T) {
 		t.Fatalf("it cannot be destroyed: %s", diagnostics)
 	} else if diagnostics := plan.Apply(t); len(diagnostics) != 0 {
 		t.Fatal(diagnostics)
+	}
+}
+
+// TestImportOfTwoWithOneUID: the line of one was written into the notes of
+// another, with that one's id. Neither is taken for the one that is meant.
+func TestImportOfTwoWithOneUID(t *testing.T) {
+	t.Parallel()
+	d := newDevice(t, "9.2")
+	d.apply(t, config(block{}))
+	must(t, d.lab.Hand.Clone(t.Context(), 9000, 20007, "forged", nil))
+	must(t, d.lab.Hand.Configure(t.Context(), 20007, byhand.Params{"description": fmt.Sprintf("terraform-proxmox-uid=%v/20007", d.State["uid"])}))
+	_, diagnostics := d.lab.Import(t, "proxmox_vm", fmt.Sprint(d.State["uid"]), nil)
+	for _, word := range []string{"20000", "20007", "both carry the uid"} {
+		if !strings.Contains(diagnostics.String(), word) {
+			t.Errorf("%q is missing in %s", word, diagnostics)
+		}
 	}
 }
 
