@@ -281,25 +281,23 @@ func guideKeys(t *testing.T) string {
 }
 
 func hereIs(key string, paths []string) string {
-	text := ""
-	switch root := ""; {
+	switch {
 	case otherwise[key] != "":
 		return "`" + otherwise[key] + "`"
 	case len(paths) == 0:
 		return "no attribute: " + notOurs[key]
-	default:
-		if slices.Contains(rootKeys, key) {
-			root = "; root@pam only"
+	}
+	groups := map[string]bool{}
+	for _, each := range paths {
+		group, _, nested := strings.Cut(each, ".")
+		if len(paths) == 1 || !nested {
+			group = each
 		}
-		groups := map[string]bool{}
-		for _, each := range paths {
-			group, _, nested := strings.Cut(each, ".")
-			if len(paths) == 1 || !nested {
-				group = each
-			}
-			groups["`"+group+"`"] = true
-		}
-		text = strings.Join(slices.Sorted(maps.Keys(groups)), ", ") + root
+		groups["`"+group+"`"] = true
+	}
+	text := strings.Join(slices.Sorted(maps.Keys(groups)), ", ")
+	if slices.Contains(rootKeys, key) {
+		text += "; root@pam only"
 	}
 	return text
 }
