@@ -67,7 +67,7 @@ func run(ctx context.Context, args []string, out, messages io.Writer) (err error
 	if err := printVariables(out, lab, options, ca); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(messages, "Proxmox VE %s, %d nodes: serving until Ctrl-C.\n", options.Version, len(lab.Nodes()))
+	_, _ = fmt.Fprintf(messages, "Proxmox VE %s, %d nodes: serving until Ctrl-C. Watch it in a browser at %s/\n", options.Version, len(lab.Nodes()), lab.URL())
 	<-ctx.Done()
 	return nil
 }

@@ -54,6 +54,9 @@ func (e *endpoint) respond(req *http.Request) *response {
 		text := "chunked transfer encoding not supported"
 		return spoken(http.StatusNotImplemented, text)
 	}
+	if isPage(req) {
+		return e.pageOf(req.URL.Query())
+	}
 	path, found := strings.CutPrefix(req.URL.Path, apiPrefix)
 	if !found || path != "" && path[0] != '/' {
 		return e.otherPath(req.URL.Path)
@@ -65,13 +68,14 @@ func (e *endpoint) respond(req *http.Request) *response {
 	e.server.lab.counter.request(req.Method, rt)
 	plan := e.server.lab.faults.match(req.Method, path)
 	if resp := plan.before(e.server.ctx, e.server.lab.clock); resp != nil {
-		return resp
+		return e.noted(req, path, resp)
 	}
 	resp := e.answer(req, path, rt, values)
-	return plan.after(e.server.ctx, resp)
+	return e.noted(req, path, plan.after(e.server.ctx, resp))
 }
 
-// otherPath answers what is not the JSON API. The web interface is left out.
+// otherPath answers what is not the JSON API. The web interface is left out, but for
+// the lab's own page in its place.
 func (e *endpoint) otherPath(path string) *response {
 	text := "no such file '" + path + "'"
 	if strings.HasPrefix(path, "/api2/") {

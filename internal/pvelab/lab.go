@@ -45,6 +45,7 @@ type Lab struct {
 	clock   *clock
 	faults  *Faults
 	counter *Counters
+	recent  requestLog
 	server  *server
 	// questions are what clients' privileges were asked for.
 	questions questions
