@@ -1,6 +1,8 @@
 // Command pvelab plays a small Proxmox VE cluster on this machine: the HTTPS API
 // of its nodes, with guests, tasks, permissions and faults, all in memory. It
 // prints the variables to export and serves until it is interrupted.
+//
+// "pvelab record" compares the lab's answers with those of a real node.
 package main
 
 import (
@@ -30,7 +32,7 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	err := command(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -38,6 +40,14 @@ func main() {
 		_, _ = fmt.Fprintln(os.Stderr, "pvelab:", err)
 		os.Exit(1)
 	}
+}
+
+// command does what the first argument says.
+func command(ctx context.Context, args []string, out, messages io.Writer) error {
+	if len(args) > 0 && args[0] == "record" {
+		return record(ctx, args[1:], os.Getenv, out, messages)
+	}
+	return run(ctx, args, out, messages)
 }
 
 // run starts a lab, writes its variables to out and serves until ctx ends.

@@ -2,6 +2,8 @@ package pvelab
 
 import (
 	"context"
+	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -60,6 +62,19 @@ type pathNode struct {
 var greedy = map[string]bool{"volume": true, "cidr": true}
 
 func newRouter() *router { return &router{root: &pathNode{}} }
+
+// Reads are the paths that the lab answers to GET, with placeholders as PVE's schema
+// writes them ("/nodes/{node}/qemu"), sorted.
+func (l *Lab) Reads() []string {
+	var paths []string
+	for _, rt := range l.router.routes {
+		if rt.method == http.MethodGet {
+			paths = append(paths, rt.template)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
 
 // routes registers every endpoint that the lab serves.
 func (l *Lab) routes() {
