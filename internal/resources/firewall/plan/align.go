@@ -16,7 +16,7 @@ const (
 	// costHard is a little below what adding and removing cost.
 	costHard = costAdd + costRemove - 1
 	// never is more than any alignment costs.
-	never = 1 << 40
+	never = 1 << 30
 )
 
 // merge aligns the wanted rules with the current ones at the least cost. New
