@@ -41,7 +41,7 @@ var pages = map[string]page{
 		timeouts:     "The provider's `timeouts` bound each operation.",
 	},
 	"resources/proxmox_seed_iso":  {capabilities: []string{"seed_iso"}},
-	"resources/proxmox_container": {capabilities: []string{"container.create", "id-ledger", "container.privileged"}},
+	"resources/proxmox_container": {capabilities: []string{"container.create", "id-ledger", "container.privileged", "container.migrate"}},
 	"resources/proxmox_vm": {capabilities: []string{
 		"vm.create", "id-ledger", "vm.cloud-init", "vm.cloud-init-regenerate", "vm.cloud-init-status", "vm.addresses", "seed_iso", "vm.cdrom",
 		"vm.hardware", "vm.usb", "vm.pci", "vm.virtiofs", "vm.hwrng", "vm.startup-order", "vm.migrate",
