@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"log"
@@ -31,7 +32,7 @@ func main() {
 	if *debug {
 		options = append(options, tf6server.WithManagedDebug())
 	}
-	serve := func() tfprotov6.ProviderServer { return provider.Serve(version) }
+	serve := func() tfprotov6.ProviderServer { return provider.Serve(context.Background(), version) }
 	if err := tf6server.Serve(provider.Address, serve, options...); err != nil {
 		log.Fatal(err)
 	}

@@ -21,7 +21,7 @@ var Source = provider.Address[strings.Index(provider.Address, "/")+1:]
 // Factories serve the provider from this process to terraform-plugin-testing.
 func Factories() map[string]func() (tfprotov6.ProviderServer, error) {
 	return map[string]func() (tfprotov6.ProviderServer, error){
-		"proxmox": func() (tfprotov6.ProviderServer, error) { return provider.Serve("test"), nil },
+		"proxmox": func() (tfprotov6.ProviderServer, error) { return provider.Serve(context.Background(), "test"), nil },
 	}
 }
 

@@ -26,7 +26,7 @@ const (
 // servePlugin is the provider as it is released; at its end it writes down what
 // it has used, which nobody else can tell from what the CLI uses.
 func servePlugin(context.Context) error {
-	if err := tf6server.Serve(provider.Address, func() tfprotov6.ProviderServer { return provider.Serve("bench") }); err != nil {
+	if err := tf6server.Serve(provider.Address, func() tfprotov6.ProviderServer { return provider.Serve(context.Background(), "bench") }); err != nil {
 		return err
 	}
 	file, err := os.OpenFile(os.Getenv(usageFile), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) //nolint:gosec // Set by this program itself.

@@ -52,17 +52,17 @@ func TestAccChaos(t *testing.T) {
 		t.Skip("goes on for a while")
 	}
 	t.Parallel()
-	seed := number(t, "CHAOS_SEED", uint64(time.Now().UnixNano())) //nolint:gosec // The clock is after 1970.
+	seed := number(t, "CHAOS_SEED", uint64(time.Now().UnixNano()))
 	t.Logf("CHAOS_SEED=%d", seed)
 	for _, version := range []string{"9.2", "8.4"} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			target := acctest.NewLab(t, pvelab.Options{Version: version, Speed: fast})
 			c := &trial{
-				t: t, random: rand.New(rand.NewPCG(seed, 0)), target: target, workspace: target.Workspace(t), //nolint:gosec // It has to be repeatable.
+				t: t, random: rand.New(rand.NewPCG(seed, 0)), target: target, workspace: target.Workspace(t),
 				wanted: firstWanted(), tally: map[string]int{},
 			}
-			c.run(time.Duration(number(t, "CHAOS_SECONDS", 15)) * time.Second) //nolint:gosec // Far from its bounds.
+			c.run(time.Duration(number(t, "CHAOS_SECONDS", 15)) * time.Second)
 		})
 	}
 }

@@ -25,7 +25,7 @@ const root = "../.."
 func read(t *testing.T) *schemas {
 	t.Helper()
 
-	found, err := readSchemas(t.Context(), provider.Serve("test"))
+	found, err := readSchemas(t.Context(), provider.Serve(t.Context(), "test"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -32,7 +32,7 @@ func main() {
 
 // run writes schema.json and templates/ into a folder.
 func run(ctx context.Context, templates, into string) error {
-	schemas, err := readSchemas(ctx, provider.Serve("docs"))
+	schemas, err := readSchemas(ctx, provider.Serve(ctx, "docs"))
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,14 @@ type step struct {
 	always bool
 }
 
+// run does it; what cleans up does so also after a Ctrl-C.
+func (s step) run(ctx context.Context) (string, error) {
+	if s.always {
+		ctx = context.WithoutCancel(ctx)
+	}
+	return s.do(ctx)
+}
+
 // errPointless is returned by a step that has nothing to do.
 var errPointless = errors.New("skipped")
 
@@ -35,11 +43,8 @@ func (t *table) run(ctx context.Context, steps []step) {
 			t.add(s.name, "skipped", 0, "")
 			continue
 		}
-		if s.always {
-			ctx = context.WithoutCancel(ctx)
-		}
 		began := time.Now()
-		detail, err := s.do(ctx)
+		detail, err := s.run(ctx)
 		took := time.Since(began)
 		switch {
 		case errors.Is(err, errPointless):

@@ -17,7 +17,7 @@ import (
 // No CLI sees the packed variants of resources.
 func TestPackedVariantsAreHidden(t *testing.T) {
 	t.Parallel()
-	served := provider.Serve("test")
+	served := provider.Serve(t.Context(), "test")
 	metadata, err := served.GetMetadata(t.Context(), &tfprotov6.GetMetadataRequest{})
 	if err != nil {
 		t.Fatal(err)

@@ -44,7 +44,9 @@ func New(version string) func() provider.Provider {
 }
 
 // Serve serves the provider to the CLI.
-func Serve(version string) tfprotov6.ProviderServer { return packed.Serve(New(version)()) }
+func Serve(ctx context.Context, version string) tfprotov6.ProviderServer {
+	return packed.Serve(ctx, New(version)())
+}
 
 // Metadata names the provider: the prefix of its types.
 func (p *proxmoxProvider) Metadata(_ context.Context, _ provider.MetadataRequest, resp *provider.MetadataResponse) {

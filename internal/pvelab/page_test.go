@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -94,7 +93,7 @@ func TestPage_browser(t *testing.T) {
 			http.NotFound(w, r)
 			return
 		}
-		resp := l.server.endpoints["pve1"].pageOf(url.Values(r.URL.Query()))
+		resp := l.server.endpoints["pve1"].pageOf(r.URL.Query())
 		w.Header().Set("Content-Type", resp.contentType)
 		_, _ = w.Write(resp.body)
 		once.Do(func() { l.locked(func() { l.guests[110].conf["name"] = "after" }) })

@@ -27,7 +27,7 @@ type Diagnostics []*tfprotov6.Diagnostic
 func New(t testing.TB, p provider.Provider) *Server {
 	t.Helper()
 
-	server := packed.Serve(p)
+	server := packed.Serve(t.Context(), p)
 	schemas, err := server.GetProviderSchema(t.Context(), &tfprotov6.GetProviderSchemaRequest{})
 	must(t, err)
 	if errors := Diagnostics(schemas.Diagnostics).Errors(); len(errors) != 0 {

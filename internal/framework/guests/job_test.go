@@ -111,7 +111,8 @@ func TestAddresses(t *testing.T) {
 		held, want map[string]attr.Value
 	}{
 		"what is told": {
-			told, map[string]attr.Value{"net0": nic([]string{"10.0.0.1"}, nil), "net1": nic([]string{"10.0.0.2"}, nil)},
+			told,
+			map[string]attr.Value{"net0": nic([]string{"10.0.0.1"}, nil), "net1": nic([]string{"10.0.0.2"}, nil)},
 			map[string]attr.Value{"net0": nic([]string{"10.0.0.5", "10.0.0.9"}, []string{"2001:db8::5"}), "net1": nic(nil, nil)},
 		},
 		"else the last known ones": {stale, map[string]attr.Value{"net0": nic([]string{"10.0.0.5"}, nil)}, map[string]attr.Value{"net0": nic([]string{"10.0.0.5"}, nil)}},

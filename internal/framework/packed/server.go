@@ -26,16 +26,15 @@ type server struct {
 }
 
 // Serve serves a provider, whose packed variants nobody sees.
-func Serve(p provider.Provider) Server {
+func Serve(ctx context.Context, p provider.Provider) Server {
 	all, complete := providerserver.NewProtocol6(p)().(Server)
 	if !complete {
 		panic("the plugin framework serves no list resources or actions")
 	}
-	return &server{all, variantsOf(p)}
+	return &server{all, variantsOf(ctx, p)}
 }
 
-func variantsOf(p provider.Provider) map[string]*variant {
-	ctx := context.Background()
+func variantsOf(ctx context.Context, p provider.Provider) map[string]*variant {
 	var named provider.MetadataResponse
 	p.Metadata(ctx, provider.MetadataRequest{}, &named)
 	variants := map[string]*variant{}

@@ -17,8 +17,6 @@ type job struct {
 	withoutUpgrade bool
 	// writesDrive is whether the last write sets a CD-ROM drive.
 	writesDrive bool
-	// grown are the sizes that disks were grown to.
-	grown map[string]proxmox.Size
 	// outdatesImage is set once something of what is in the cloud-init drive's
 	// image was written.
 	outdatesImage bool
