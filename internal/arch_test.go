@@ -31,6 +31,7 @@ const (
 var arrows = map[string][]string{
 	"main":        {"provider"},
 	"cmd":         {"pvelab"},
+	"chaos":       {"acctest", "pvelab"},
 	"provider":    {"resources", "datasources", "actions", "framework", "proxmox"},
 	"resources":   {"framework", "proxmox", "seed"},
 	"datasources": {"framework", "proxmox"},
@@ -41,6 +42,7 @@ var arrows = map[string][]string{
 	"pvelab":      {},
 	"acctest":     {"provider", "framework", "proxmox", "pvelab"},
 	"bench":       {"acctest", "provider", "pvelab", "proxmox"},
+	"live":        {"acctest"},
 	"docgen":      {"provider", "framework", "proxmox"},
 	"demo":        {"acctest", "pvelab", "proxmox"},
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -13,8 +15,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
-	"terraform-provider-proxmox/internal/acctest/byhand"
 	"terraform-provider-proxmox/internal/pvelab"
 )
 
@@ -33,8 +35,24 @@ type recording struct {
 
 // subject is what is asked, and what stands for the parameters in its paths.
 type subject struct {
-	hand   *byhand.Hand
-	values map[string]string
+	endpoint, token string
+	client          *http.Client
+	values          map[string]string
+}
+
+// newSubject trusts the system's roots where there is no CA.
+func newSubject(endpoint, tokenID, secret string, ca []byte, values map[string]string) (subject, error) {
+	settings := &tls.Config{MinVersion: tls.VersionTLS12}
+	if len(ca) > 0 {
+		settings.RootCAs = x509.NewCertPool()
+		if !settings.RootCAs.AppendCertsFromPEM(ca) {
+			return subject{}, errors.New("the CA holds no certificate")
+		}
+	}
+	return subject{
+		endpoint: strings.TrimSuffix(endpoint, "/"), token: "PVEAPIToken=" + tokenID + "=" + secret,
+		client: &http.Client{Transport: &http.Transport{TLSClientConfig: settings}, Timeout: time.Minute}, values: values,
+	}, nil
 }
 
 // record asks the node of the environment and a lab of its version all that the lab
@@ -55,7 +73,7 @@ func record(ctx context.Context, args []string, getenv func(string) string, out,
 	if r.real, err = realNode(getenv); err != nil {
 		return err
 	}
-	version, err := versionOf(ctx, r.real.hand)
+	version, err := r.real.version(ctx)
 	if err != nil {
 		return err
 	}
@@ -98,25 +116,27 @@ func realNode(getenv func(string) string) (subject, error) {
 			return subject{}, err
 		}
 	}
-	hand, err := byhand.New(getenv("PROXMOX_ENDPOINT"), getenv("PROXMOX_TOKEN_ID"), getenv("PROXMOX_TOKEN_SECRET"), ca)
-	return subject{hand, map[string]string{"node": getenv("PROXMOX_NODE"), "vmid": getenv("PROXMOX_TEMPLATE_VMID"), "storage": "local"}}, err
+	values := map[string]string{"node": getenv("PROXMOX_NODE"), "vmid": getenv("PROXMOX_TEMPLATE_VMID"), "storage": "local"}
+	return newSubject(getenv("PROXMOX_ENDPOINT"), getenv("PROXMOX_TOKEN_ID"), getenv("PROXMOX_TOKEN_SECRET"), ca, values)
 }
 
 func labNode(lab *pvelab.Lab) (subject, error) {
 	id, secret := lab.Token("full")
-	hand, err := byhand.New(lab.URL(), id, secret, lab.CAPEM())
-	return subject{hand, map[string]string{"node": lab.Nodes()[0], "vmid": templateVMID, "storage": "local"}}, err
+	values := map[string]string{"node": lab.Nodes()[0], "vmid": templateVMID, "storage": "local"}
+	return newSubject(lab.URL(), id, secret, lab.CAPEM(), values)
 }
 
-// versionOf is the version that the lab has to play.
-func versionOf(ctx context.Context, hand *byhand.Hand) (string, error) {
-	var version struct {
-		Release string `json:"release"`
-	}
-	if err := hand.Call(ctx, http.MethodGet, "/version", nil, &version); err != nil {
+// version is the one that the lab has to play.
+func (s subject) version(ctx context.Context) (string, error) {
+	found, err := s.ask(ctx, "/version")
+	if err != nil {
 		return "", fmt.Errorf("ask the node for its version: %w", err)
 	}
-	if strings.HasPrefix(version.Release, "8.") {
+	if found.Status != http.StatusOK {
+		return "", fmt.Errorf("ask the node for its version: it answers %d", found.Status)
+	}
+	data, _ := found.Data.(map[string]any)
+	if release, _ := data["release"].(string); strings.HasPrefix(release, "8.") {
 		return "8.4", nil
 	}
 	return "9.2", nil
@@ -177,13 +197,26 @@ type answer struct {
 }
 
 func (s subject) ask(ctx context.Context, path string) (answer, error) {
-	var data any
-	err := s.hand.Call(ctx, http.MethodGet, path, nil, &data)
-	var refused *byhand.StatusError
-	if errors.As(err, &refused) {
-		return answer{Status: refused.Status}, nil
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.endpoint+"/api2/json"+path, nil)
+	if err != nil {
+		return answer{}, err
 	}
-	return answer{Status: http.StatusOK, Data: data}, err
+	req.Header.Set("Authorization", s.token)
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return answer{}, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return answer{Status: resp.StatusCode}, nil
+	}
+	var body struct {
+		Data any `json:"data"`
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&body); err != nil {
+		return answer{}, fmt.Errorf("GET %s: %w", path, err)
+	}
+	return answer{Status: resp.StatusCode, Data: body.Data}, nil
 }
 
 // compare prints how two answers differ.
