@@ -46,6 +46,37 @@ func TestPackedVariantsAreHidden(t *testing.T) {
 	}
 }
 
+// A value that cannot be read costs nobody the state that there is.
+func TestPackedVariantsKeepWhatTheyCannotRead(t *testing.T) {
+	t.Parallel()
+	served := provider.Serve(t.Context(), "test")
+	const unfit, null = "\xc3", "\xc0" // True, which is no resource, and nil, in MessagePack.
+	value := func(raw string) *tfprotov6.DynamicValue { return &tfprotov6.DynamicValue{MsgPack: []byte(raw)} }
+	for doing, test := range map[string]struct{ prior, planned string }{
+		"create": {null, unfit}, "update": {unfit, unfit}, "delete": {unfit, null},
+	} {
+		applied, err := served.ApplyResourceChange(t.Context(), &tfprotov6.ApplyResourceChangeRequest{
+			TypeName: "proxmox_vm", Config: value(test.planned), PriorState: value(test.prior), PlannedState: value(test.planned),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said := protocol.Diagnostics(applied.Diagnostics); len(said.Errors()) == 0 || !strings.Contains(said.String(), "cannot be unpacked") {
+			t.Errorf("%s says %s", doing, said)
+		}
+		if got := string(applied.NewState.MsgPack); got != test.prior {
+			t.Errorf("%s leaves %q, not %q", doing, got, test.prior)
+		}
+	}
+	read, err := served.ReadResource(t.Context(), &tfprotov6.ReadResourceRequest{TypeName: "proxmox_vm", CurrentState: value(unfit)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(read.NewState.MsgPack); got != unfit {
+		t.Errorf("a refresh leaves %q", got)
+	}
+}
+
 // What has a packed variant plans by itself: the framework's own ways to do so would
 // not be asked.
 func TestPackedResourcesHaveNoPlanModifiers(t *testing.T) {

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -44,7 +45,7 @@ func hideSecrets(t testing.TB, schema []*tfprotov6.SchemaAttribute, object tftyp
 	if object.IsNull() || !object.IsKnown() {
 		return object
 	}
-	values := members(t, object)
+	values := maps.Clone(members(t, object)) // They are the object's own.
 	for _, attribute := range schema {
 		switch {
 		case attribute.WriteOnly:
@@ -54,6 +55,16 @@ func hideSecrets(t testing.TB, schema []*tfprotov6.SchemaAttribute, object tftyp
 		}
 	}
 	return tftypes.NewValue(object.Type(), values)
+}
+
+// checkHidden fails the test where a provider answers with a write-only attribute:
+// the CLI refuses such an answer.
+func (r *Resource) checkHidden(t testing.TB, answer string, object tftypes.Value) {
+	t.Helper()
+
+	if !object.Equal(hideSecrets(t, r.schema.Block.Attributes, object)) {
+		t.Errorf("the %s of %s holds a write-only attribute", answer, r.name)
+	}
 }
 
 // checkPlan holds a plan against its configuration: what is configured is

@@ -99,6 +99,7 @@ func (r *Resource) Plan(t testing.TB, config Object) (*Plan, Diagnostics) {
 	plan := &Plan{
 		resource: r, config: given, planned: r.decode(t, planned.PlannedState), private: planned.PlannedPrivate, identity: planned.PlannedIdentity,
 	}
+	r.checkHidden(t, "plan", plan.planned)
 	plan.After = objectOf(t, plan.planned)
 	for _, each := range planned.RequiresReplace {
 		plan.Replace = append(plan.Replace, each.String())
@@ -203,6 +204,7 @@ func (r *Resource) keep(t testing.TB, state *tfprotov6.DynamicValue, private []b
 	t.Helper()
 
 	r.state, r.private, r.identity = r.decode(t, state), private, identity
+	r.checkHidden(t, "state", r.state)
 	r.State = objectOf(t, r.state)
 }
 

@@ -111,10 +111,11 @@ func (v *variant) Create(ctx context.Context, req resource.CreateRequest, resp *
 	packed, diags := resp.State, &resp.Diagnostics
 	req.Config = tfsdk.Config(v.unpack(ctx, tfsdk.State(req.Config), diags))
 	req.Plan = tfsdk.Plan(v.unpack(ctx, tfsdk.State(req.Plan), diags))
-	resp.State = v.unpack(ctx, packed, diags)
-	if !diags.HasError() {
-		v.Resource.Create(ctx, req, resp)
+	if diags.HasError() {
+		return
 	}
+	resp.State = v.unpack(ctx, packed, diags)
+	v.Resource.Create(ctx, req, resp)
 	resp.State = pack(resp.State, packed, diags)
 }
 
@@ -124,10 +125,11 @@ func (v *variant) Update(ctx context.Context, req resource.UpdateRequest, resp *
 	req.Config = tfsdk.Config(v.unpack(ctx, tfsdk.State(req.Config), diags))
 	req.Plan = tfsdk.Plan(v.unpack(ctx, tfsdk.State(req.Plan), diags))
 	req.State = v.unpack(ctx, req.State, diags)
-	resp.State = v.unpack(ctx, packed, diags)
-	if !diags.HasError() {
-		v.Resource.Update(ctx, req, resp)
+	if diags.HasError() {
+		return
 	}
+	resp.State = req.State
+	v.Resource.Update(ctx, req, resp)
 	resp.State = pack(resp.State, packed, diags)
 }
 
@@ -135,10 +137,11 @@ func (v *variant) Update(ctx context.Context, req resource.UpdateRequest, resp *
 func (v *variant) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
 	packed, diags := resp.State, &resp.Diagnostics
 	req.State = v.unpack(ctx, req.State, diags)
-	resp.State = v.unpack(ctx, packed, diags)
-	if !diags.HasError() {
-		v.Resource.Delete(ctx, req, resp)
+	if diags.HasError() {
+		return
 	}
+	resp.State = req.State
+	v.Resource.Delete(ctx, req, resp)
 	resp.State = pack(resp.State, packed, diags)
 }
 

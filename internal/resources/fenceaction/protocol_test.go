@@ -13,7 +13,7 @@ import (
 	"terraform-provider-proxmox/internal/pvelab"
 )
 
-var scope = protocol.Object{"fence_scope": protocol.Object{"vmids": []any{101}, "nodes": []any{"pve2"}}}
+var scope = protocol.Object{"fence_scope": protocol.Object{"vmids": []any{101, 102}, "nodes": []any{"pve2"}}}
 
 // bench is a lab with VM 101 running on pve2, and a provider in this process.
 type bench struct{ *protocol.Lab }
@@ -259,4 +259,21 @@ func TestFenceUpdateFails(t *testing.T) {
 	again["timeout"] = "1m"
 	ok(t, apply(t, fence, stopOf(again)))
 	fence.State.Want(t, protocol.Object{"state": "fenced"})
+}
+
+// TestFenceMovesToAnotherTarget holds that a fence is lifted when another one takes
+// its place in the configuration, also where that one's target is fenced already.
+func TestFenceMovesToAnotherTarget(t *testing.T) {
+	t.Parallel()
+
+	b := newBench(t, "9.2")
+	b.make(t, 102)
+	other := stopOf(protocol.Object{"vmid": 102})
+	first, second := b.Manage(t, "proxmox_fence_action"), b.Manage(t, "proxmox_fence_action")
+	ok(t, apply(t, first, stopOf(nil)))
+	ok(t, apply(t, second, other))
+	ok(t, second.Refresh(t))
+	ok(t, first.Replace(t, other, false, b.next(t)))
+	b.wantPower(t, "no longer fenced", 101, "running")
+	b.wantPower(t, "fenced", 102, "stopped")
 }

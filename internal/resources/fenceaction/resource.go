@@ -23,7 +23,8 @@ var (
 )
 
 // privateResumed is the key, in the private state of a plan, that tells the
-// deletion of the fence that is replaced that its successor resumes it.
+// deletion of the fence that is replaced which target its successor resumes: one
+// of another target is lifted as ever.
 const privateResumed = "resumed"
 
 // Resource is proxmox_fence_action.
@@ -108,8 +109,8 @@ func list(before proxmox.FenceBefore) string {
 // replaces, which its refresh has just read: one that failed when it had begun is
 // tainted, and the CLI hands the new one nothing of it.
 func (r *Resource) planResumption(ctx context.Context, plan model, resp *resource.ModifyPlanResponse) {
-	if r.Data != nil && !r.Data.Fences.Seen(plan.target()).IsEmpty() {
-		framework.SetPrivate(ctx, resp.Private, privateResumed, true, &resp.Diagnostics)
+	if target := plan.target(); r.Data != nil && !r.Data.Fences.Seen(target).IsEmpty() {
+		framework.SetPrivate(ctx, resp.Private, privateResumed, target, &resp.Diagnostics)
 	}
 }
 
@@ -231,7 +232,7 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 		return
 	}
 	before := readTaken(ctx, state.Before, &resp.Diagnostics)
-	if resumed, _ := framework.GetPrivate[bool](ctx, req.Private, privateResumed, &resp.Diagnostics); resumed {
+	if resumed, _ := framework.GetPrivate[string](ctx, req.Private, privateResumed, &resp.Diagnostics); resumed == state.target() {
 		r.Data.Fences.Saw(state.target(), before)
 		return
 	}
