@@ -2,6 +2,7 @@ package framework
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -26,22 +27,31 @@ type Use struct {
 // names all that is missing at once. What is held on some objects only is left to
 // Proxmox VE. The privileges are read once for all plans of a run.
 func (u Use) Check(ctx context.Context, client *proxmox.Client, diags *diag.Diagnostics) bool {
+	held, lacks, err := u.lacks(ctx, client)
+	if err != nil {
+		AddError(diags, "find out what the token may do", err)
+		return false
+	}
+	return !AddLacks(diags, u.Action, held, lacks)
+}
+
+// lacks are the privileges that are not held, or not surely, beside those that
+// are held.
+func (u Use) lacks(ctx context.Context, client *proxmox.Client) (proxmox.Permissions, []proxmox.Lack, error) {
 	capability, _ := proxmox.CapabilityOf(u.Capability)
 	if u.Spare != nil {
 		capability.Needs = slices.DeleteFunc(slices.Clone(capability.Needs), u.Spare)
 	}
 	held, err := client.View.Permissions(ctx)
 	if err != nil {
-		AddError(diags, "read the token's privileges", err)
-		return false
+		return nil, nil, fmt.Errorf("read its privileges: %w", err)
 	}
 	var version proxmox.Version
 	if slices.ContainsFunc(capability.Needs, func(n proxmox.Need) bool { return n.Privilege8 != "" }) {
 		if version, err = client.Cluster.Version(ctx); err != nil {
-			AddError(diags, "read the version of Proxmox VE", err)
-			return false
+			return nil, nil, fmt.Errorf("read the version of Proxmox VE: %w", err)
 		}
 	}
 	_, lacks := held.Check(capability, u.Scope, version)
-	return !AddLacks(diags, u.Action, held, lacks)
+	return held, lacks, nil
 }

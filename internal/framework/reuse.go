@@ -31,13 +31,11 @@ func (d *ProviderData) WarnReuse(ctx context.Context, diags *diag.Diagnostics) {
 }
 
 func (d *ProviderData) warnNoLedger(ctx context.Context, diags *diag.Diagnostics) {
-	held, err := d.Client.View.Permissions(ctx)
+	ledger := Use{Capability: "id-ledger", Scope: proxmox.Scope{"pool": {d.Defaults.Pool}}}
+	_, lacks, err := ledger.lacks(ctx, d.Client)
 	if err != nil {
 		return // What follows asks the same, and says so.
 	}
-	ledger, _ := proxmox.CapabilityOf("id-ledger")
-	// Its privileges have the same names in PVE 8.
-	_, lacks := held.Check(ledger, proxmox.Scope{"pool": {d.Defaults.Pool}}, proxmox.Version{})
 	for _, lack := range lacks {
 		if lack.Proof == proxmox.Missing {
 			diags.AddWarning("Guest ids may be used again",

@@ -1,9 +1,12 @@
 package provider
 
 import (
+	"maps"
+	"net/http"
 	"strings"
 	"testing"
 
+	"terraform-provider-proxmox/internal/acctest/byhand"
 	"terraform-provider-proxmox/internal/acctest/protocol"
 )
 
@@ -13,15 +16,23 @@ import (
 func TestPlansNamePrivileges(t *testing.T) {
 	t.Parallel()
 
-	fence := func(action, node string, rest protocol.Object) protocol.Object {
-		block := protocol.Object{"action": action, "node": node, "foreign": true}
-		for name, value := range rest {
-			block[name] = value
-		}
+	with := func(block, rest protocol.Object) protocol.Object {
+		maps.Copy(block, rest)
 		return block
+	}
+	fence := func(action, node string, rest protocol.Object) protocol.Object {
+		return with(protocol.Object{"action": action, "node": node, "foreign": true}, rest)
 	}
 	firewall := func(scope protocol.Object) protocol.Object {
 		return protocol.Object{"scope": scope, "foreign": true, "options": protocol.Object{"enabled": false}}
+	}
+	machine := func(rest protocol.Object) protocol.Object {
+		return with(protocol.Object{"name": "web", "template": 9000}, rest)
+	}
+	container := func(rest protocol.Object) protocol.Object {
+		return with(protocol.Object{
+			"hostname": "db", "template": "local:vztmpl/debian-13-standard_13.1-2_amd64.tar.zst", "root_volume": protocol.Object{"size_gib": 4},
+		}, rest)
 	}
 	tests := map[string]struct {
 		resource, token string
@@ -31,12 +42,65 @@ func TestPlansNamePrivileges(t *testing.T) {
 		"a VM": {
 			"proxmox_vm", "nothing",
 			protocol.Object{"name": "web", "template": 9000},
-			[]string{"no privileges at all", "VM.Clone on /vms/9000"},
+			[]string{"no privileges at all", "VM.Clone on /vms/9000, to clone the template (vm.create)"},
 		},
 		"a container": {
 			"proxmox_container", "nothing",
 			protocol.Object{"hostname": "db", "template": "local:vztmpl/x.tar.zst", "root_volume": protocol.Object{"size_gib": 4}},
-			[]string{"no privileges at all", "VM.Allocate on /vms/{vmid}"},
+			[]string{"no privileges at all", "VM.Allocate on /vms/{vmid}, to make and destroy guests (container.create)"},
+		},
+		"a privileged container": {
+			"proxmox_container", "least",
+			container(protocol.Object{"unprivileged": false}),
+			[]string{"Cannot make a privileged container", "Sys.Modify on /, to make a privileged container, whose root is the node's root (container.privileged)"},
+		},
+		"an unprivileged container": {"proxmox_container", "least", container(nil), nil},
+		"a VM with devices of the cluster": {
+			"proxmox_vm", "least",
+			machine(protocol.Object{
+				"usb":      protocol.Object{"usb0": protocol.Object{"mapping": "dongle"}},
+				"pci":      protocol.Object{"hostpci0": protocol.Object{"mapping": "gpu"}},
+				"virtiofs": protocol.Object{"virtiofs0": protocol.Object{"mapping": "share"}},
+				"rng":      protocol.Object{"source": "/dev/hwrng"},
+				"startup":  protocol.Object{"order": 3},
+			}),
+			[]string{
+				"Mapping.Use on /mapping/usb/dongle, to give the guest a device of the mapping (vm.usb)",
+				"Mapping.Use on /mapping/pci/gpu, to give the guest a device of the mapping (vm.pci)",
+				"Mapping.Use on /mapping/dir/share, to give the guest a device of the mapping (vm.virtiofs)",
+				"Mapping.Use on /mapping/hwrng, to use the node's source of random numbers (vm.hwrng)",
+				"Sys.Modify on /, to change how the node starts its guests (vm.startup-order)",
+			},
+		},
+		"a VM with hardware of its own": {
+			"proxmox_vm", "least",
+			machine(protocol.Object{
+				"tablet": false, "rng": protocol.Object{"source": "/dev/urandom"}, "usb": protocol.Object{"usb0": protocol.Object{"host": "spice"}},
+				"cdrom": protocol.Object{"sata0": protocol.Object{"volume_id": "none"}}, "cloud_init": protocol.Object{"user": "ops"}, "wait_for": "cloud-init",
+			}),
+			nil,
+		},
+		"a VM with hardware for a token that may make VMs": {
+			"proxmox_vm", "makes",
+			machine(protocol.Object{
+				"tablet": false, "cdrom": protocol.Object{"sata0": protocol.Object{"volume_id": "none"}}, "wait_for": "cloud-init",
+			}),
+			[]string{
+				"VM.Config.HWType on /vms/{vmid}, to set the hardware (vm.hardware)",
+				"VM.Config.CDROM on /vms/{vmid}, to attach the image to the VM (vm.cdrom)",
+				"VM.GuestAgent.Audit on /vms/{vmid}, to ask the guest's agent (vm.addresses)",
+				"VM.GuestAgent.FileRead on /vms/{vmid}, to read cloud-init's result through the agent (vm.cloud-init-status)",
+			},
+		},
+		"a VM whose template has no cloud-init drive": {
+			"proxmox_vm", "makes",
+			machine(protocol.Object{"template": 9001, "cloud_init": protocol.Object{"user": "ops"}}),
+			[]string{"Cannot add a cloud-init drive", "VM.Config.Cloudinit on /vms/{vmid}, to add the cloud-init drive (vm.cloud-init)"},
+		},
+		"a VM with its template's hardware": {
+			"proxmox_vm", "makes",
+			machine(protocol.Object{"scsi_controller": "virtio-scsi-single", "tablet": true, "cloud_init": protocol.Object{"user": "ops"}}),
+			nil,
 		},
 		"the cluster's firewall": {
 			"proxmox_firewall", "least", firewall(protocol.Object{"cluster": true}),
@@ -69,12 +133,20 @@ func TestPlansNamePrivileges(t *testing.T) {
 		},
 	}
 	labs := map[string]*protocol.Lab{}
-	for _, token := range []string{"least", "nothing"} {
-		labs[token] = protocol.NewLab(t, New("test")(), token, protocol.Object{
+	for name, token := range map[string]string{"least": "least", "nothing": "nothing", "makes": "full"} {
+		labs[name] = protocol.NewLab(t, New("test")(), token, protocol.Object{
 			"vmid_range":  protocol.Object{"first": 20000, "last": 20099},
 			"defaults":    protocol.Object{"node": "pve1", "storage": "shared-nfs", "pool": "terraform"},
 			"fence_scope": protocol.Object{"vmids": []any{101}, "nodes": []any{"pve2"}},
 		})
+	}
+	labs["makes"].Restrict(t, map[string]string{
+		"/": "Sys.Audit", "/vms/9000": "VM.Clone VM.Audit", "/vms/9001": "VM.Clone VM.Audit", "/storage/shared-nfs": "Datastore.AllocateSpace",
+		"/pool/terraform": "VM.Allocate VM.Audit VM.Config.Options VM.PowerMgmt Pool.Allocate Pool.Audit",
+	})
+	without := byhand.Params{"delete": "ide2"}
+	if err := labs["makes"].Hand.Call(t.Context(), http.MethodPut, "/nodes/pve1/qemu/9001/config", without, nil); err != nil {
+		t.Fatal(err)
 	}
 	for name, test := range tests {
 		_, diagnostics := labs[test.token].Manage(t, test.resource).Plan(t, test.block)

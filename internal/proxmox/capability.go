@@ -22,6 +22,8 @@ type Need struct {
 	// Privilege is the name in PVE 9, Privilege8 the one in PVE 8 where that
 	// differs.
 	Privilege, Privilege8 string
+	// Instead is a privilege that PVE takes as well; "" where there is none.
+	Instead string
 	// Only names the attribute of the guest that asks for it; what always is
 	// needed has none.
 	Only string
@@ -35,6 +37,13 @@ func (n Need) In(v Version) string {
 		return n.Privilege8
 	}
 	return n.Privilege
+}
+
+// Object is the word in the braces of the path, "" where there are none.
+func (n Need) Object() string {
+	_, rest, _ := strings.Cut(n.Path, "{")
+	object, _, _ := strings.Cut(rest, "}")
+	return object
 }
 
 // Capabilities lists what the provider does and needs, in the order of the

@@ -35,7 +35,7 @@ var (
 	needBridge     = Need{Path: bridgePath, Privilege: "SDN.Use", Only: "network", Why: "attach a guest to the bridge"}
 	needCluster    = Need{Path: rootPath, Privilege: "Sys.Audit", Why: "see the cluster's members and which node answers"}
 	needHA         = Need{Path: rootPath, Privilege: "Sys.Audit", Why: "see whether the HA manager would start the guest again"}
-	needAgent      = Need{Path: guestPath, Privilege: "VM.GuestAgent.Audit", Privilege8: "VM.Monitor", Why: "ask the guest's agent"}
+	needAgent      = Need{Path: guestPath, Privilege: "VM.GuestAgent.Audit", Privilege8: "VM.Monitor", Instead: "VM.GuestAgent.Unrestricted", Why: "ask the guest's agent"}
 	needLinkBridge = Need{Path: bridgePath, Privilege: "SDN.Use", Why: "write a device that is attached to the bridge"}
 	needList       = Need{Path: guestPath, Privilege: "VM.Audit", Why: "have the guest in PVE's lists"}
 	needSight      = Need{Path: guestsPath, Privilege: "VM.Audit", Why: "see every guest of the node, so that none is overlooked"}
@@ -54,7 +54,7 @@ func needMapping(path string) Need {
 
 // containerNeeds are what a container takes.
 var containerNeeds = []Need{
-	{Path: vztmplPath, Privilege: "Datastore.Audit", Why: "unpack a container template from the storage"},
+	{Path: vztmplPath, Privilege: "Datastore.Audit", Instead: "Datastore.AllocateSpace", Why: "unpack a container template from the storage"},
 	needAllocate, needAudit, needOptions, needPower, needCPU, needMemory,
 	{Path: guestPath, Privilege: "VM.Config.Disk", Why: "make the root volume and mount points"},
 	needNetwork,
@@ -91,7 +91,7 @@ var capabilities = []Capability{
 	},
 	{
 		Name: "vm.cdrom", Doc: "Put an ISO image into a VM's drive",
-		Needs: []Need{needCDROM, {Path: isoPath, Privilege: "Datastore.Audit", Why: "use the image"}, needAudit},
+		Needs: []Need{needCDROM, {Path: isoPath, Privilege: "Datastore.Audit", Instead: "Datastore.AllocateSpace", Why: "use the image"}, needAudit},
 	},
 	{
 		Name: "vm.hardware", Doc: "Set a VM's hardware: machine, display, controllers, serial ports, random numbers",
@@ -135,7 +135,8 @@ var capabilities = []Capability{
 	{
 		Name: "vm.cloud-init-status", Doc: "Wait until cloud-init has finished in a VM",
 		Needs: []Need{{
-			Path: guestPath, Privilege: "VM.GuestAgent.FileRead", Privilege8: "VM.Monitor", Why: "read cloud-init's result through the agent",
+			Path: guestPath, Privilege: "VM.GuestAgent.FileRead", Privilege8: "VM.Monitor", Instead: "VM.GuestAgent.Unrestricted",
+			Why: "read cloud-init's result through the agent",
 		}, needAudit},
 	},
 	{

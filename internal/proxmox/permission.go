@@ -69,6 +69,9 @@ func (p Permissions) CheckNeeds(needs []Need, scope Scope, v Version) (Proof, []
 		privilege := need.In(v)
 		for _, path := range need.paths(scope) {
 			held := p.proof(need, path, privilege, scope)
+			if need.Instead != "" {
+				held = max(held, p.proof(need, path, need.Instead, scope))
+			}
 			proof = min(proof, held)
 			if held != Proven {
 				lacks = append(lacks, Lack{Need: need, Path: path, Privilege: privilege, Proof: held})
@@ -81,17 +84,13 @@ func (p Permissions) CheckNeeds(needs []Need, scope Scope, v Version) (Proof, []
 // paths are the paths of a need for the objects of a scope, the pattern itself
 // where it names none.
 func (n Need) paths(scope Scope) []string {
-	before, rest, open := strings.Cut(n.Path, "{")
-	if !open {
-		return []string{n.Path}
-	}
-	object, after, _ := strings.Cut(rest, "}")
+	object := n.Object()
 	if len(scope[object]) == 0 {
 		return []string{n.Path}
 	}
 	var paths []string
 	for _, name := range scope[object] {
-		paths = append(paths, before+name+after)
+		paths = append(paths, strings.Replace(n.Path, "{"+object+"}", name, 1))
 	}
 	return paths
 }

@@ -3,9 +3,6 @@ package guests
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
-	"strconv"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -24,6 +21,8 @@ type Checker struct {
 
 	draft *Draft
 	own   Planning
+	// told are the needs that were checked: what several uses share is told once.
+	told []proxmox.Need
 }
 
 // check asks the cluster what the plan stands on. It reads the shared view, so
@@ -37,7 +36,7 @@ func (r *Resource) check(ctx context.Context, d *Draft, own Planning) {
 	c.checkSince(ctx)
 	c.Node = d.Plan.Text("node")
 	if d.Creates() {
-		if !r.Data.RequireVMIDRange(d.Diags) || !c.checkPrivileges(ctx) {
+		if !r.Data.RequireVMIDRange(d.Diags) || !c.canMake(ctx) {
 			return
 		}
 		if settings.IsNull(d.Config.Values["vmid"]) {
@@ -46,10 +45,13 @@ func (r *Resource) check(ctx context.Context, d *Draft, own Planning) {
 		c.checkVMID(ctx)
 		own.CheckSource(ctx, c)
 	} else {
-		if d.moves() && !c.checkMigration(ctx) {
+		if d.Rebuilds && !c.canMake(ctx) || d.moves() && !c.checkMigration(ctx) {
 			return
 		}
 		own.CheckChange(ctx, c)
+	}
+	for _, use := range own.Uses() {
+		c.can(ctx, use)
 	}
 	if c.Node == "" {
 		return
@@ -57,54 +59,6 @@ func (r *Resource) check(ctx context.Context, d *Draft, own Planning) {
 	c.checkStorages(ctx)
 	c.checkBridges(ctx)
 	own.CheckPlaced(ctx, c)
-}
-
-// checkPrivileges refuses a plan whose guest the token cannot make, and names
-// all that is missing at once. What is only inferred is left to PVE. Bridges
-// are left out: PVE lists to the token those that it may use.
-func (c *Checker) checkPrivileges(ctx context.Context) bool {
-	making, _ := proxmox.CapabilityOf(c.draft.Kind.capability("create"))
-	needs := slices.DeleteFunc(slices.Clone(making.Needs), func(need proxmox.Need) bool {
-		return need.Only != "" && settings.IsNull(c.draft.Config.Values[need.Only]) || need.Privilege == "SDN.Use"
-	})
-	// No privilege of making a guest has another name in PVE 8.
-	return c.Holds(ctx, needs, proxmox.Version{}, "make the "+c.draft.Kind.String())
-}
-
-// Holds refuses what the token certainly has no privileges for.
-func (c *Checker) Holds(ctx context.Context, needs []proxmox.Need, version proxmox.Version, action string) bool {
-	held, err := c.Client.View.Permissions(ctx)
-	if err != nil {
-		framework.AddError(c.draft.Diags, "read the token's privileges", err)
-		return false
-	}
-	_, lacks := held.CheckNeeds(needs, c.Scope(), version)
-	return !framework.AddLacks(c.draft.Diags, action, held, lacks)
-}
-
-// Can is [Checker.Holds] for a capability of the kind's, such as "migrate".
-func (c *Checker) Can(ctx context.Context, capability, action string) bool {
-	version, err := c.Client.Cluster.Version(ctx)
-	if err != nil {
-		framework.AddError(c.draft.Diags, "read the version of Proxmox VE", err)
-		return false
-	}
-	wanted, _ := proxmox.CapabilityOf(c.draft.Kind.capability(capability))
-	return c.Holds(ctx, wanted.Needs, version, action)
-}
-
-// Scope names what the plan is about, as far as that is known.
-func (c *Checker) Scope() proxmox.Scope {
-	d := c.draft
-	scope := c.own.Scope()
-	scope[d.Kind.Content] = slices.Sorted(maps.Keys(c.own.Storages()))
-	if settings.IsKnown(d.Plan.Values["vmid"]) {
-		scope["vmid"] = []string{strconv.Itoa(d.Plan.Integer("vmid"))}
-	}
-	if pool := d.Plan.Text("pool"); pool != "" {
-		scope["pool"] = []string{pool}
-	}
-	return scope
 }
 
 // checkVMID checks the configured id, or that one is left.

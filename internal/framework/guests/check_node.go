@@ -19,7 +19,8 @@ func (c *Checker) checkMigration(ctx context.Context) bool {
 	d := c.draft
 	from, target := d.State.Text("node"), d.Plan.Text("node")
 	here := settings.At("node")
-	if !framework.CheckNode(ctx, c.Client, target, here, d.Diags) || !c.Can(ctx, "migrate", fmt.Sprintf("migrate the %s to %s", d.Kind, target)) {
+	migrating := framework.Use{Capability: d.Kind.capability("migrate"), Action: fmt.Sprintf("migrate the %s to %s", d.Kind, target)}
+	if !framework.CheckNode(ctx, c.Client, target, here, d.Diags) || !c.can(ctx, migrating) {
 		return false
 	}
 	how, refusal, err := c.own.CheckMove(ctx, c)

@@ -11,8 +11,12 @@ import (
 
 // EachChange visits the configured settings that are known and differ from
 // state.
-func (d *Draft) EachChange(visit settings.Visitor) {
-	d.Kind.Table.EachIn(path.Empty(), d.Config.Object(), d.Plan.Object(), d.State.Object(), func(s *settings.Setting, at path.Path, planned, held attr.Value) {
+func (d *Draft) EachChange(visit settings.Visitor) { d.EachChangeOf(d.State.Object(), visit) }
+
+// EachChangeOf visits the configured settings that are known and differ from
+// what a guest has, an object of the table.
+func (d *Draft) EachChangeOf(has attr.Value, visit settings.Visitor) {
+	d.Kind.Table.EachIn(path.Empty(), d.Config.Object(), d.Plan.Object(), has, func(s *settings.Setting, at path.Path, planned, held attr.Value) {
 		if settings.IsKnown(planned) && (settings.IsNull(held) || !planned.Equal(held)) {
 			visit(s, at, planned, held)
 		}

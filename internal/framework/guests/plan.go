@@ -32,6 +32,9 @@ type Planning interface {
 	CheckSettings()
 	// Scope names what the kind's privileges are about.
 	Scope() proxmox.Scope
+	// Uses are what the plan needs the token for beside making and migrating the
+	// guest. They are asked for once what the guest is made from was checked.
+	Uses() []framework.Use
 	// Storages are those that the plan makes volumes on, with the attribute that
 	// names each.
 	Storages() map[string]path.Path

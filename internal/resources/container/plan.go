@@ -113,8 +113,16 @@ func (d *draft) Storages() map[string]path.Path {
 	return wanted
 }
 
-// CheckSource checks the node, the template, and whether the container may be
-// privileged.
+// Uses are what a container that is privileged takes besides.
+func (d *draft) Uses() []framework.Use {
+	unprivileged := d.Plan.Values["unprivileged"]
+	if !d.Creates() && !d.Rebuilds || !settings.IsKnown(unprivileged) || settings.IsTrue(unprivileged) {
+		return nil
+	}
+	return []framework.Use{{Capability: "container.privileged", Action: "make a privileged container"}}
+}
+
+// CheckSource checks the node and the template.
 func (d *draft) CheckSource(ctx context.Context, c *guests.Checker) {
 	if c.Node == "" {
 		if settings.IsNull(d.Config.Values["node"]) {
@@ -125,9 +133,6 @@ func (d *draft) CheckSource(ctx context.Context, c *guests.Checker) {
 	if !framework.CheckNode(ctx, c.Client, c.Node, settings.At("node"), d.Diags) {
 		c.Node = "" // Nothing else can be asked of it.
 		return
-	}
-	if unprivileged := d.Plan.Values["unprivileged"]; settings.IsKnown(unprivileged) && !settings.IsTrue(unprivileged) {
-		c.Can(ctx, "privileged", "make a privileged container")
 	}
 	d.checkTemplate(ctx, c)
 }

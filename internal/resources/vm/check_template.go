@@ -35,6 +35,7 @@ func (d *draft) CheckSource(ctx context.Context, c *guests.Checker) {
 		}
 		d.Plan.Values["node"] = types.StringValue(c.Node)
 	}
+	d.template = template
 	d.checkBootDisk(template)
 	d.checkTemplateDrives(template)
 	for slot, disk := range d.Elements("disks") {

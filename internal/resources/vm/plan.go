@@ -19,6 +19,8 @@ import (
 type draft struct {
 	*guests.Draft
 	seed seedNote
+	// template is the one that a new guest is made from; nil where it is not known.
+	template *proxmox.GuestConfig
 }
 
 // Load reads what the state does not say of the seed.
@@ -116,23 +118,8 @@ func (d *draft) CheckMove(ctx context.Context, c *guests.Checker) (how, refusal 
 // CheckChange refuses to detach the disk that the VM boots from.
 func (d *draft) CheckChange(ctx context.Context, c *guests.Checker) { d.checkDiskRemovals(ctx, c) }
 
-// CheckPlaced checks what has to be on the node, and what is waited for.
+// CheckPlaced checks what has to be on the node.
 func (d *draft) CheckPlaced(ctx context.Context, c *guests.Checker) {
 	d.checkImages(ctx, c)
 	d.checkSeed(ctx, c)
-	d.checkAgentFile(ctx, c)
-}
-
-// checkAgentFile refuses to wait for cloud-init where its result cannot be read.
-// Whoever may run anything in the guest may read files there too.
-func (d *draft) checkAgentFile(ctx context.Context, c *guests.Checker) {
-	if d.Plan.Text("wait_for") != waitCloudInit || d.State.Provisioned() {
-		return
-	}
-	held, err := c.Client.View.Permissions(ctx)
-	anything := proxmox.Need{Path: "/vms/{vmid}", Privilege: "VM.GuestAgent.Unrestricted", Privilege8: "VM.Monitor"}
-	if proof, _ := held.CheckNeeds([]proxmox.Need{anything}, c.Scope(), proxmox.Version{Major: 9}); err == nil && proof != proxmox.Missing {
-		return
-	}
-	c.Can(ctx, "cloud-init-status", "wait for cloud-init")
 }
