@@ -113,11 +113,7 @@ func (j *Job) knownDisks() []string {
 
 // saveIdentity writes the identity, which Terraform 1.12 and newer know.
 func saveIdentity(ctx context.Context, identity *tfsdk.ResourceIdentity, state settings.Document, diags *diag.Diagnostics) {
-	if identity == nil {
-		return
-	}
-	diags.Append(identity.SetAttribute(ctx, path.Root("vmid"), state.Values["vmid"])...)
-	diags.Append(identity.SetAttribute(ctx, path.Root("uid"), state.Values["uid"])...)
+	framework.SetIdentity(ctx, identity, map[string]attr.Value{"vmid": state.Values["vmid"], "uid": state.Values["uid"]}, diags)
 }
 
 // report fills the attributes that show the guest's configuration. With settle

@@ -153,3 +153,20 @@ func apply(t *testing.T, guest *protocol.Resource, config protocol.Object) {
 		t.Fatal(diagnostics)
 	}
 }
+
+// TestPrivilegedWithoutBridges: what a privileged container takes beside is asked
+// for no more than of any other one: no privilege on bridges, and none on what is
+// not configured.
+func TestPrivilegedWithoutBridges(t *testing.T) {
+	t.Parallel()
+	lab := place(t, "8.4")
+	config := placed(protocol.Object{"node": "pve1", "unprivileged": false, "network": nil})
+	lab.Restrict(t, map[string]string{"/": "VM.Allocate VM.Audit VM.PowerMgmt VM.Config.Options VM.Config.Disk Datastore.Audit Datastore.AllocateSpace Sys.Audit"})
+	if plan, diagnostics := lab.Manage(t, "proxmox_container").Plan(t, config); plan != nil || !strings.Contains(diagnostics.String(), "Sys.Modify on /, to make a privileged container") {
+		t.Errorf("planned without Sys.Modify: %s", diagnostics)
+	}
+	lab.Restrict(t, map[string]string{"/": "VM.Allocate VM.Audit VM.PowerMgmt VM.Config.Options VM.Config.Disk Datastore.Audit Datastore.AllocateSpace Sys.Audit Sys.Modify"})
+	if plan, diagnostics := lab.Manage(t, "proxmox_container").Plan(t, config); plan == nil {
+		t.Error(diagnostics)
+	}
+}
