@@ -41,17 +41,17 @@ func CheckNode(ctx context.Context, client *proxmox.Client, node string, at path
 
 // FindStorage finds a storage that a node can use for a kind of content, and
 // adds an error at the attribute if it cannot.
-func FindStorage(storages []proxmox.NodeStorage, node, name, content string, at path.Path, diags *diag.Diagnostics) (proxmox.NodeStorage, bool) {
+func FindStorage(ctx context.Context, client *proxmox.Client, storages []proxmox.NodeStorage, node, name, content string, at path.Path, diags *diag.Diagnostics) (proxmox.NodeStorage, bool) {
 	var summary, detail string
 	i := slices.IndexFunc(storages, func(s proxmox.NodeStorage) bool { return s.Storage == name })
 	switch {
 	case i < 0:
 		summary = fmt.Sprintf("There is no storage %q on node %s", name, node)
 		detail = "The token sees these there: " + strings.Join(storageNames(storages), ", ") +
-			". One that is missing may be limited to other nodes, or the token may hold neither Datastore.Audit nor Datastore.AllocateSpace on it."
+			". Of one that is missing the token may hold neither Datastore.Audit nor Datastore.AllocateSpace."
 	case !bool(storages[i].Enabled):
 		summary = fmt.Sprintf("Storage %q is not enabled on node %s", name, node)
-		detail = "It is disabled, or limited to other nodes. Enable it in Proxmox VE, or choose another."
+		detail = "It is " + WhyNotEnabled(ctx, client, name) + ". Enable it in Proxmox VE, or choose another."
 	case !bool(storages[i].Active):
 		summary = fmt.Sprintf("Storage %q is not active on node %s", name, node)
 		detail = "Its node cannot reach it right now."
@@ -63,6 +63,22 @@ func FindStorage(storages []proxmox.NodeStorage, node, name, content string, at 
 	}
 	diags.AddAttributeError(at, summary, detail)
 	return proxmox.NodeStorage{}, false
+}
+
+// WhyNotEnabled says why a storage is not enabled on a node, as what follows "it
+// is": a node's own list does not tell. Where the cluster's does not either, it
+// says so.
+func WhyNotEnabled(ctx context.Context, client *proxmox.Client, storage string) string {
+	configs, err := client.View.StorageConfigs(ctx)
+	i := slices.IndexFunc(configs, func(c proxmox.StorageConfig) bool { return c.Storage == storage })
+	switch {
+	case err != nil || i < 0:
+		return "disabled, or limited to other nodes"
+	case bool(configs[i].Disabled):
+		return "disabled"
+	default:
+		return "limited to other nodes: " + strings.Join(configs[i].Nodes, ", ")
+	}
 }
 
 func storageNames(storages []proxmox.NodeStorage) []string {

@@ -94,6 +94,12 @@ func (v *View) Storages(ctx context.Context, node string) ([]NodeStorage, error)
 	})
 }
 
+// StorageConfigs lists the storages that the token may see, whatever node they
+// are on.
+func (v *View) StorageConfigs(ctx context.Context) ([]StorageConfig, error) {
+	return shared(ctx, v, viewKey{what: "storage configs"}, v.c.Storage.Configs)
+}
+
 // Bridges lists what guests on a node may be attached to.
 func (v *View) Bridges(ctx context.Context, node string) ([]Interface, error) {
 	return shared(ctx, v, viewKey{what: "bridges", node: node}, func(ctx context.Context) ([]Interface, error) {

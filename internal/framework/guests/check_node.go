@@ -56,7 +56,7 @@ func (c *Checker) checkStorages(ctx context.Context) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		framework.FindStorage(storages, c.Node, name, c.draft.Kind.Content, wanted[name], c.draft.Diags)
+		framework.FindStorage(ctx, c.Client, storages, c.Node, name, c.draft.Kind.Content, wanted[name], c.draft.Diags)
 	}
 }
 

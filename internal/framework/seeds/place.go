@@ -52,7 +52,7 @@ func CheckStorage(ctx context.Context, client *proxmox.Client, node, storage str
 		framework.AddAttributeError(diags, at, "list the storages of node "+node, err)
 		return
 	}
-	if _, ok := framework.FindStorage(storages, node, storage, "iso", at, diags); !ok {
+	if _, ok := framework.FindStorage(ctx, client, storages, node, storage, "iso", at, diags); !ok {
 		return
 	}
 	use := framework.Use{

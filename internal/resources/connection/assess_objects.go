@@ -53,7 +53,7 @@ func (a *assessment) judgeStorage(ctx context.Context, v *verdict, node string, 
 	}
 	switch s := list[i]; {
 	case !bool(s.Enabled):
-		v.unmet(node, a.notEnabled(ctx, class.Storage))
+		v.unmet(node, fmt.Sprintf("storage %q is %s", class.Storage, framework.WhyNotEnabled(ctx, a.client, class.Storage)))
 	case !bool(s.Active):
 		v.unmet(node, fmt.Sprintf("storage %q is not active", class.Storage))
 	default:
@@ -62,20 +62,6 @@ func (a *assessment) judgeStorage(ctx context.Context, v *verdict, node string, 
 				v.unmet(node, fmt.Sprintf("storage %q does not allow %s, only %s", class.Storage, content, strings.Join(s.Content, ", ")))
 			}
 		}
-	}
-}
-
-// notEnabled says why a storage is not enabled on a node: a node's list does not.
-func (a *assessment) notEnabled(ctx context.Context, storage string) string {
-	configs, err := a.client.Storage.Configs(ctx)
-	i := slices.IndexFunc(configs, func(c proxmox.StorageConfig) bool { return c.Storage == storage })
-	switch {
-	case err != nil || i < 0:
-		return fmt.Sprintf("storage %q is disabled, or limited to other nodes", storage)
-	case bool(configs[i].Disabled):
-		return fmt.Sprintf("storage %q is disabled", storage)
-	default:
-		return fmt.Sprintf("storage %q is limited to other nodes: %s", storage, strings.Join(configs[i].Nodes, ", "))
 	}
 }
 

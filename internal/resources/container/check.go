@@ -118,7 +118,7 @@ func (d *draft) checkTemplate(ctx context.Context, c *guests.Checker) {
 		c.ExplainNode(ctx, err)
 		return
 	}
-	if _, ok := framework.FindStorage(storages, c.Node, storage, "vztmpl", here, d.Diags); !ok {
+	if _, ok := framework.FindStorage(ctx, c.Client, storages, c.Node, storage, "vztmpl", here, d.Diags); !ok {
 		return
 	}
 	_, exists, err := c.Client.Storage.Volume(ctx, c.Node, volid)

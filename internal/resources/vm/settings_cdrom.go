@@ -149,7 +149,7 @@ func (d *draft) checkImage(ctx context.Context, c *guests.Checker, here path.Pat
 		c.ExplainNode(ctx, err)
 		return
 	}
-	found, ok := framework.FindStorage(storages, c.Node, storage, "iso", here, d.Diags)
+	found, ok := framework.FindStorage(ctx, c.Client, storages, c.Node, storage, "iso", here, d.Diags)
 	if !ok {
 		return
 	}
