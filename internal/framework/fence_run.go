@@ -16,14 +16,15 @@ type FenceRun struct {
 	performed map[string]bool
 }
 
-// Saw notes what a fence in state has taken.
+// Saw notes what a fence in state has taken. Of several that share a target none
+// makes forgotten what another one has taken.
 func (r *FenceRun) Saw(target string, before proxmox.FenceBefore) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.seen == nil {
 		r.seen = map[string]proxmox.FenceBefore{}
 	}
-	r.seen[target] = before
+	r.seen[target] = r.seen[target].With(before)
 }
 
 // Seen is what a fence in state has taken from the same target.
