@@ -38,7 +38,10 @@ func (u Use) Check(ctx context.Context, client *proxmox.Client, diags *diag.Diag
 // lacks are the privileges that are not held, or not surely, beside those that
 // are held.
 func (u Use) lacks(ctx context.Context, client *proxmox.Client) (proxmox.Permissions, []proxmox.Lack, error) {
-	capability, _ := proxmox.CapabilityOf(u.Capability)
+	capability, known := proxmox.CapabilityOf(u.Capability)
+	if !known {
+		return nil, nil, fmt.Errorf("%q is no capability: this is a bug in the provider", u.Capability)
+	}
 	if u.Spare != nil {
 		capability.Needs = slices.DeleteFunc(slices.Clone(capability.Needs), u.Spare)
 	}
