@@ -1,8 +1,12 @@
 package acctest
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -11,11 +15,12 @@ import (
 const idsPerTest = 40
 
 // parts hands out parts of a real node's range, since tests run in parallel
-// and the next free id of one would be in the way of another.
+// and the next free id of one would be in the way of another. Those of other
+// packages are processes of their own: the lock of a file keeps them apart.
 var parts = struct {
 	sync.Mutex
-	taken map[int]bool
-}{taken: map[int]bool{}}
+	taken map[int]*os.File
+}{taken: map[int]*os.File{}}
 
 // slice takes a part of the range "first-last" for one test.
 func slice(t *testing.T, text string) (first, last int) {
@@ -29,21 +34,42 @@ func slice(t *testing.T, text string) (first, last int) {
 	parts.Lock()
 	defer parts.Unlock()
 	for first = low; first+idsPerTest-1 <= high; first += idsPerTest {
-		if parts.taken[first] {
+		if parts.taken[first] != nil {
 			continue
 		}
-		parts.taken[first] = true
+		lock, err := lockPart(first)
+		must(t, err)
+		if lock == nil {
+			continue
+		}
+		parts.taken[first] = lock
 		t.Cleanup(func() { release(first) })
 
 		return first, first + idsPerTest - 1
 	}
-	t.Fatalf("PROXMOX_VMID_RANGE %s has no %d ids left for this test: widen it, or run fewer tests in parallel (-parallel)", text, idsPerTest)
+	t.Fatalf("PROXMOX_VMID_RANGE %s has no %d ids left for this test: widen it, or run fewer tests in parallel (-parallel, -p)", text, idsPerTest)
 
 	return 0, 0
+}
+
+// lockPart returns nil where another process has the part. The lock goes with
+// the process.
+func lockPart(first int) (*os.File, error) {
+	name := filepath.Join(os.TempDir(), fmt.Sprintf("proxmox-acctest-%d.lock", first))
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, file.Close()
+	}
+	return file, err
 }
 
 func release(first int) {
 	parts.Lock()
 	defer parts.Unlock()
+	_ = parts.taken[first].Close()
 	delete(parts.taken, first)
 }

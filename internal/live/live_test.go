@@ -12,6 +12,7 @@ import (
 
 	"terraform-provider-proxmox/internal/acctest"
 	"terraform-provider-proxmox/internal/acctest/byhand"
+	"terraform-provider-proxmox/internal/pvelab"
 )
 
 func TestMain(m *testing.M) { acctest.Main(m) }
@@ -76,7 +77,7 @@ func nodeOf(target *acctest.Target) *node {
 
 func TestAccLive(t *testing.T) {
 	t.Parallel()
-	target := acctest.New(t)
+	target := acctest.NewLab(t, pvelab.Options{Speed: 50})
 	n := nodeOf(target)
 	var out bytes.Buffer
 	if err := try(t.Context(), n, target.Workspace(t), &out, true); err != nil {
@@ -97,7 +98,7 @@ func TestAccLive(t *testing.T) {
 // TestAccLive_occupied begins nothing where a guest is in the range.
 func TestAccLive_occupied(t *testing.T) {
 	t.Parallel()
-	target := acctest.New(t)
+	target := acctest.NewLab(t, pvelab.Options{Speed: 50})
 	n := nodeOf(target)
 	vmid := target.Foreign(1)
 	if err := target.Hand.CreateVM(t.Context(), n.name, vmid, byhand.Params{"name": "theirs"}); err != nil {
