@@ -58,7 +58,7 @@ const lifecycleAfter = `
 // container while it runs.
 func TestAccContainer_lifecycle(t *testing.T) {
 	t.Parallel()
-	lifecycle(t, acctest.New(t))
+	lifecycle(t, onNode(t))
 }
 
 func TestAccContainer_lifecycle8(t *testing.T) {
@@ -132,11 +132,11 @@ func lifecycle(t *testing.T, target *acctest.Target) {
 
 // changed is the configuration after the change; its root volume is larger.
 func changed(target *acctest.Target) string {
-	return target.Provider() + `
+	return adapted(target, target.Provider()+`
 resource "proxmox_container" "test" {
   hostname = "acc-db"
-  node     = "` + target.Node + `"
-  template = "` + oldTemplate + `"
-` + lifecycleAfter + `}
-`
+  node     = "`+target.Node+`"
+  template = "`+oldTemplate+`"
+`+lifecycleAfter+`}
+`)
 }

@@ -52,7 +52,7 @@ func TestAccContainer_refused(t *testing.T) {
 // TestAccContainer_warned: a data volume about whose backup nobody decided.
 func TestAccContainer_warned(t *testing.T) {
 	t.Parallel()
-	target := acctest.New(t)
+	target := onNode(t)
 	workspace := target.Workspace(t)
 	const warning = "No backup will include mp0"
 	for backup, warned := range map[string]bool{"": true, "backup = false": false, "backup = true": false} {

@@ -97,7 +97,7 @@ func TestAccContainer_markerLost(t *testing.T) {
 // TestAccContainer_import imports by each form of id: the plan is empty.
 func TestAccContainer_import(t *testing.T) {
 	t.Parallel()
-	target := acctest.New(t)
+	target := onNode(t)
 	ctx := context.Background()
 	first := target.Workspace(t)
 	acctest.Must(t, first.Write(block(target, oldTemplate, lifecycleImported)))

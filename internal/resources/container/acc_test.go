@@ -1,10 +1,13 @@
 package container_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-testing/helper/resource"
@@ -22,9 +25,30 @@ const (
 	newTemplate = "local:vztmpl/debian-13-standard_13.1-2_amd64.tar.zst"
 )
 
+// onNode is the target of a test that runs on a real node too, where
+// PROXMOX_CONTAINER_TEMPLATE names what its containers are made from.
+func onNode(t *testing.T) *acctest.Target {
+	t.Helper()
+	target := acctest.New(t)
+	if target.Lab == nil && os.Getenv("PROXMOX_CONTAINER_TEMPLATE") == "" {
+		t.Skip("PROXMOX_CONTAINER_TEMPLATE names no template of containers, such as " + oldTemplate)
+	}
+	return target
+}
+
+// adapted says what a real node has in the place of the lab's: its template, the
+// storage of PROXMOX_STORAGE or local, and its one bridge.
+func adapted(target *acctest.Target, text string) string {
+	if target.Lab != nil {
+		return text
+	}
+	storage := cmp.Or(os.Getenv("PROXMOX_STORAGE"), "local")
+	return strings.NewReplacer(oldTemplate, os.Getenv("PROXMOX_CONTAINER_TEMPLATE"), "local-lvm", storage, "vmbr1", "vmbr0").Replace(text)
+}
+
 // block is a container with a root volume on local-lvm and what else is said.
 func block(target *acctest.Target, template, rest string) string {
-	return target.Provider() + fmt.Sprintf(`
+	return adapted(target, target.Provider()+fmt.Sprintf(`
 resource "proxmox_container" "test" {
   hostname    = "acc-db"
   node        = %q
@@ -32,7 +56,7 @@ resource "proxmox_container" "test" {
   root_volume = { storage = "local-lvm", size_gib = 8 }
 %s
 }
-`, target.Node, template, rest)
+`, target.Node, template, rest))
 }
 
 // config reads a container's configuration by hand, numbers as text.
@@ -55,7 +79,8 @@ func byHand(t *testing.T, target *acctest.Target, vmid int, changes byhand.Param
 	acctest.Must(t, target.Hand.Call(context.Background(), http.MethodPut, path, changes, nil))
 }
 
-// containers are the ids of the containers on the test's node.
+// containers are the ids of the containers on the test's node, as far as they are
+// the test's.
 func containers(t *testing.T, target *acctest.Target) []int {
 	t.Helper()
 	var listed []struct {
@@ -64,7 +89,9 @@ func containers(t *testing.T, target *acctest.Target) []int {
 	acctest.Must(t, target.Hand.Call(context.Background(), http.MethodGet, "/nodes/"+target.Node+"/lxc", nil, &listed))
 	ids := make([]int, 0, len(listed))
 	for _, each := range listed {
-		ids = append(ids, each.VMID)
+		if each.VMID >= target.First && each.VMID <= target.Last {
+			ids = append(ids, each.VMID)
+		}
 	}
 	return ids
 }
