@@ -19,6 +19,8 @@ type ContainerSpec struct {
 	Description string
 	// UID is the marker's, see [NewUID]; Source too.
 	UID, Source string
+	// Rests is the marker's, too.
+	Rests bool
 	// VMID is a free id in the client's range, 0 to allocate one.
 	VMID int
 	// Password and SSHKeys are root's inside; PVE keeps neither.
@@ -39,7 +41,7 @@ func (c *Client) CreateContainer(ctx context.Context, spec ContainerSpec) (Creat
 func (c *Client) containerOrder(s ContainerSpec) order {
 	o := order{
 		kind: KindContainer, node: s.Node, taskNode: s.Node, name: s.Name, description: s.Description,
-		uid: s.UID, source: s.Source, vmid: s.VMID, progress: s.Progress,
+		uid: s.UID, source: s.Source, rests: s.Rests, vmid: s.VMID, progress: s.Progress,
 		what: "unpack " + s.Template, capability: "container.create", scope: Scope{},
 		call: func(ctx context.Context, vmid int, description string) (UPID, error) {
 			settings := maps.Clone(s.Settings)

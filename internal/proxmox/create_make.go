@@ -129,7 +129,7 @@ func (k *making) make(ctx context.Context) (outcome, error) {
 
 // ask makes the call and waits for its task.
 func (k *making) ask(ctx context.Context) error {
-	description, err := JoinDescription(k.description, Marker{UID: k.uid, VMID: k.tried, Creating: true, Source: k.source})
+	description, err := JoinDescription(k.description, k.marker(k.tried))
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,9 @@ type order struct {
 	// storages are those that the task writes to.
 	storages               []string
 	name, description, uid string
-	// source is the marker's.
+	// source and rests are the marker's.
 	source string
+	rests  bool
 	// vmid is 0 to allocate one.
 	vmid     int
 	progress func(line string)
@@ -43,8 +44,13 @@ func (c *Client) checkOrder(o order) error {
 		return c.Gate.checkRange(Guest{Kind: o.kind, VMID: o.vmid, UID: o.uid})
 	}
 	// The longest id, so that a description that fits here fits every id.
-	_, err := JoinDescription(o.description, Marker{UID: o.uid, VMID: bounds.Last, Creating: true, Source: o.source})
+	_, err := JoinDescription(o.description, o.marker(bounds.Last))
 	return err
+}
+
+// marker is the one that the guest has under an id until it is finished.
+func (o order) marker(vmid int) Marker {
+	return Marker{UID: o.uid, VMID: vmid, Creating: true, Source: o.source, Rests: o.rests}
 }
 
 // carryOut makes what is ordered.

@@ -17,6 +17,7 @@ const MaxDescription = 8192
 const (
 	markerKey      = "terraform-proxmox-uid="
 	markerCreating = " creating"
+	markerRests    = " stopped"
 	// blanks is what PVE cuts from a description's end.
 	blanks = " \t\n\r\f\v"
 )
@@ -28,7 +29,7 @@ var ErrInvalidUID = errors.New("the uid of a marker is a UUID in lower case")
 
 // Marker is the line in a guest's description that decides whose it is:
 //
-//	terraform-proxmox-uid=<uuid>/<vmid>[ creating[ <source>]]
+//	terraform-proxmox-uid=<uuid>/<vmid>[ creating[ <source>[ stopped]]]
 type Marker struct {
 	// UID is random and belongs to one guest for all its life.
 	UID string
@@ -40,6 +41,9 @@ type Marker struct {
 	// Source says, as long as the guest is Creating, what it is made from: a word of
 	// whoever makes it, and empty where that needs no telling.
 	Source string
+	// Rests says, beside a source, that the guest is made in the place of one that
+	// did not run: it is not to be started for its own sake.
+	Rests bool
 }
 
 // NewUID makes a random uid for a new guest.
@@ -55,6 +59,9 @@ func (m Marker) String() string {
 	line := markerKey + m.UID + "/" + strconv.Itoa(m.VMID)
 	if m.Creating {
 		line = strings.TrimRight(line+markerCreating+" "+m.Source, " ")
+	}
+	if m.Creating && m.Rests && m.Source != "" {
+		line += markerRests
 	}
 	return line
 }
@@ -80,6 +87,7 @@ func parseMarkerLine(line string) (Marker, bool) {
 		return Marker{}, false
 	}
 	rest, source, creating := cutCreating(rest)
+	source, rests := cutRests(source)
 	uid, id, ok := strings.Cut(rest, "/")
 	if !ok || !uidPattern.MatchString(uid) {
 		return Marker{}, false
@@ -88,7 +96,7 @@ func parseMarkerLine(line string) (Marker, bool) {
 	if err != nil || vmid <= 0 || strconv.Itoa(vmid) != id {
 		return Marker{}, false
 	}
-	return Marker{UID: uid, VMID: vmid, Creating: creating, Source: source}, true
+	return Marker{UID: uid, VMID: vmid, Creating: creating, Source: source, Rests: rests}, true
 }
 
 // cutCreating splits off what is behind the id while the guest is being made.
@@ -98,6 +106,15 @@ func cutCreating(text string) (rest, source string, creating bool) {
 		return text, "", false
 	}
 	return rest, strings.TrimPrefix(source, " "), creating
+}
+
+// cutRests splits off what is behind the source of a guest that rests.
+func cutRests(text string) (source string, rests bool) {
+	source, rests = strings.CutSuffix(text, markerRests)
+	if source == "" {
+		return text, false
+	}
+	return source, rests
 }
 
 func markerLines(description string) []string {

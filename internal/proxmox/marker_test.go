@@ -27,6 +27,9 @@ func TestParseMarker(t *testing.T) {
 		"between, CRLF":            {description: "a\r\n" + line + "\r\nb", want: owned},
 		"indented by hand":         {description: "  " + line + "\t", want: owned},
 		"creating":                 {description: "x\n\n" + line + " creating", want: Marker{UID: uidA, VMID: 110, Creating: true}},
+		"with its source":          {description: line + " creating 0abc", want: Marker{UID: uidA, VMID: 110, Creating: true, Source: "0abc"}},
+		"resting":                  {description: line + " creating 0abc stopped", want: Marker{UID: uidA, VMID: 110, Creating: true, Source: "0abc", Rests: true}},
+		"a source of that name":    {description: line + " creating stopped", want: Marker{UID: uidA, VMID: 110, Creating: true, Source: "stopped"}},
 		"empty":                    {description: "", none: true},
 		"a copy":                   {description: "terraform-proxmox-uid=" + uidA + "/111", none: true},
 		"ours beside a copy":       {description: line + "\nterraform-proxmox-uid=" + uidB + "/111", none: true},
@@ -128,6 +131,8 @@ func FuzzParseMarker(f *testing.F) {
 	f.Add("hello\n\nterraform-proxmox-uid="+uidA+"/110 creating", 110)
 	f.Add("terraform-proxmox-uid="+uidA+"/110\nterraform-proxmox-uid="+uidA+"/110", 110)
 	f.Add("terraform-proxmox-uid=/", 0)
+	f.Add("terraform-proxmox-uid="+uidA+"/110 creating 0abc stopped", 110)
+	f.Add("terraform-proxmox-uid="+uidA+"/110 creating  stopped", 110)
 	f.Fuzz(func(t *testing.T, description string, vmid int) {
 		m, ok := ParseMarker(description, vmid)
 		if !ok {

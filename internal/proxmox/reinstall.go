@@ -35,6 +35,8 @@ type ReinstallSpec struct {
 	// New is the container to make. Its id, uid and node are the guest's, and its
 	// settings do not name the mount points that are kept.
 	New ContainerSpec
+	// Ran says that the container is known to have run, whatever it does now.
+	Ran bool
 	// Check is asked right before the container is destroyed, with what is left in
 	// it, and refuses by its error. It may be nil.
 	Check func(*GuestConfig) error
@@ -42,24 +44,18 @@ type ReinstallSpec struct {
 	Power PowerOptions
 }
 
-// Reinstalled is what a reinstallation has come to.
-type Reinstalled struct {
-	Created
-	// WasRunning tells whether the container ran when it began.
-	WasRunning bool
-}
-
 // Reinstall rebuilds a container from a template and brings the volumes that are
-// kept back into it. Its marker says "creating" until the caller's last write. What
-// an earlier run began is finished; it may be repeated after any error.
-func (c *Client) Reinstall(ctx context.Context, spec ReinstallSpec) (Reinstalled, error) {
+// kept back into it. Its marker says "creating" until the caller's last write, and
+// whether the container is to rest since it did not run. What an earlier run began
+// is finished; it may be repeated after any error.
+func (c *Client) Reinstall(ctx context.Context, spec ReinstallSpec) (Created, error) {
 	spec.New.VMID, spec.New.UID = spec.Guest.VMID, spec.Guest.UID
-	r := &reinstallation{c: c, spec: spec, guest: spec.Guest}
+	r := &reinstallation{c: c, spec: spec, guest: spec.Guest, wasRunning: spec.Ran}
 	err := r.run(ctx)
 	if err != nil {
 		err = fmt.Errorf("reinstall %s: %w", r.guest, err)
 	}
-	return Reinstalled{Created: r.created, WasRunning: r.wasRunning}, err
+	return r.created, err
 }
 
 type reinstallation struct {
@@ -68,7 +64,8 @@ type reinstallation struct {
 	// guest is the container, holder the other one; its vmid is 0 where there is none.
 	guest, holder Guest
 	created       Created
-	wasRunning    bool
+	// wasRunning tells whether the container ran when the reinstallation began.
+	wasRunning bool
 }
 
 func (r *reinstallation) run(ctx context.Context) error {
@@ -135,7 +132,9 @@ func (r *reinstallation) replace(ctx context.Context, config *GuestConfig) error
 	if err != nil {
 		return err
 	}
-	r.wasRunning = r.wasRunning || status.Running()
+	marker, _ := config.Marker()
+	toRun := marker.Creating && !marker.Rests // It was not started yet.
+	r.wasRunning = r.wasRunning || status.Running() || toRun
 	if len(r.spec.Keep) > 0 && r.holder.VMID == 0 {
 		if err := r.makeHolder(ctx); err != nil {
 			return err
@@ -203,7 +202,7 @@ func (r *reinstallation) demandKept(ctx context.Context, config *GuestConfig) er
 // build makes the container anew, under its id.
 func (r *reinstallation) build(ctx context.Context) error {
 	spec := r.spec.New
-	spec.Node = r.guest.Node
+	spec.Node, spec.Rests = r.guest.Node, !r.wasRunning
 	if r.holder.VMID != 0 {
 		spec.Node = r.holder.Node // The volumes are there.
 		if err := r.demandHeld(ctx); err != nil {

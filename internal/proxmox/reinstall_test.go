@@ -150,16 +150,16 @@ func TestReinstall(t *testing.T) {
 			before := lab.Contents(guest.VMID)
 			done, err := c.Reinstall(t.Context(), rebuilt(guest))
 			noError(t, err)
-			if !done.WasRunning || done.Guest.VMID != guest.VMID || done.Guest.UID != uidA {
+			if done.Guest.VMID != guest.VMID || done.Guest.UID != uidA {
 				t.Errorf("got %+v", done)
 			}
-			checkRebuilt(t, lab, c, guest, before)
+			checkRebuilt(t, lab, c, guest, before, false)
 		})
 	}
 }
 
 // checkRebuilt holds the lab against what a reinstallation has to leave behind.
-func checkRebuilt(t *testing.T, lab *pvelab.Lab, c *Client, guest Guest, before map[string]string) {
+func checkRebuilt(t *testing.T, lab *pvelab.Lab, c *Client, guest Guest, before map[string]string, rests bool) {
 	t.Helper()
 	after := lab.Contents(guest.VMID)
 	if after["mp0"] != before["mp0"] || after["mp0"] == "" {
@@ -176,7 +176,7 @@ func checkRebuilt(t *testing.T, lab *pvelab.Lab, c *Client, guest Guest, before 
 		!strings.Contains(config.Get("mp0"), "mp=/data,backup=1,size=100G") {
 		t.Errorf("mp0 is %s", config.Get("mp0"))
 	}
-	if marker, ok := config.Marker(); !ok || marker != (Marker{UID: uidA, VMID: guest.VMID, Creating: true, Source: "new"}) {
+	if marker, ok := config.Marker(); !ok || marker != (Marker{UID: uidA, VMID: guest.VMID, Creating: true, Source: "new", Rests: rests}) {
 		t.Errorf("its description is %q", config.Description())
 	}
 	if guests := remaining(t, c); len(guests) != 1 {
@@ -201,19 +201,25 @@ func remaining(t *testing.T, c *Client) []Resource {
 // TestReinstallKilled kills a reinstallation at each of its requests, before PVE has
 // heard it, and at each that changes something, before and after: the kept volume is
 // in the configuration of a container at any time, and the next run finishes the job.
+// The marker of the one made anew tells whether it ran.
 func TestReinstallKilled(t *testing.T) {
 	t.Parallel()
 
-	for name, to := range map[string]aim{
-		"at each request": {},
-		"before a change": {changes: true},
-		"after a change":  {changes: true, after: true},
+	for name, run := range map[string]struct {
+		to      aim
+		stopped bool
+	}{
+		"at each request":         {},
+		"before a change":         {to: aim{changes: true}},
+		"after a change":          {to: aim{changes: true, after: true}},
+		"after a change, stopped": {to: aim{changes: true, after: true}, stopped: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var hit []string
+			to := run.to
 			for to.at = 1; ; to.at++ {
-				call := killReinstall(t, to)
+				call := killReinstall(t, to, run.stopped)
 				if call == "" {
 					break
 				}
@@ -238,10 +244,15 @@ var reinstallCalls = []string{
 }
 
 // killReinstall names the request that was hit, "" when the run needed fewer.
-func killReinstall(t *testing.T, to aim) string {
+func killReinstall(t *testing.T, to aim, stopped bool) string {
 	t.Helper()
 	lab := startLab(t, "9.2")
-	guest := database(t, labClient(t, lab))
+	first := labClient(t, lab)
+	guest := database(t, first)
+	if stopped {
+		_, err := first.Power(t.Context(), guest, nil, PowerStopped, PowerOptions{})
+		noError(t, err)
+	}
 	before := lab.Contents(guest.VMID)
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -261,7 +272,7 @@ func killReinstall(t *testing.T, to aim) string {
 	if _, err := c.Reinstall(t.Context(), rebuilt(guest)); err != nil {
 		t.Errorf("killed at %s: the next run fails: %v", k.call, err)
 	}
-	checkRebuilt(t, lab, c, guest, before)
+	checkRebuilt(t, lab, c, guest, before, stopped)
 	if t.Failed() {
 		t.Fatalf("killed at request %d, %s", k.at, k.call)
 	}

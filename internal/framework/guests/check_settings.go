@@ -50,7 +50,7 @@ func (d *Draft) CheckDescription(source string) {
 	if !settings.IsKnown(description) {
 		return
 	}
-	longest := proxmox.Marker{UID: proxmox.NewUID(), VMID: framework.MaxVMID, Creating: true, Source: source}
+	longest := proxmox.Marker{UID: proxmox.NewUID(), VMID: framework.MaxVMID, Creating: true, Source: source, Rests: true}
 	if _, err := proxmox.JoinDescription(settings.TextOf(description), longest); err != nil {
 		d.Diags.AddAttributeError(settings.At("description"), "The description cannot be used", err.Error())
 	}

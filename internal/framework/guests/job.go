@@ -53,9 +53,6 @@ type Job struct {
 	// First is set until the guest has been finished once: it is still to be
 	// started.
 	First bool
-	// Rests is set where a guest that is made anew is not started, since it did not
-	// run before.
-	Rests bool
 	Guest proxmox.Guest
 	// Grown are the sizes that volumes were grown to, by slot.
 	Grown map[string]proxmox.Size
@@ -71,6 +68,9 @@ type Job struct {
 	reached string
 	// found are the addresses, where they were asked for before the end.
 	found *Found
+	// rests is set where a guest that is made anew is not started, since it did not
+	// run before: its marker says so.
+	rests bool
 	// marked is set once the job wrote the marker into a guest without one,
 	// configured once the configuration was written.
 	marked, configured bool
@@ -245,6 +245,8 @@ func (j *Job) configure(ctx context.Context, own Working) error {
 	}
 	config := j.own.Config()
 	j.note(config)
+	marker, _ := config.Marker()
+	j.rests = marker.Rests
 	if err := own.Write(ctx, config); err != nil {
 		return err
 	}

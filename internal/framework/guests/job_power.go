@@ -12,7 +12,7 @@ import (
 func (j *Job) begin(ctx context.Context) (*proxmox.Completion, error) {
 	want := proxmox.PowerState(j.Plan.Text("power"))
 	switch {
-	case want == "" && j.Rests, want == proxmox.PowerStopped && !j.State.Exists():
+	case want == "" && j.rests, want == proxmox.PowerStopped && !j.State.Exists():
 		j.reached = PowerStopped
 		return nil, nil //nolint:nilnil // Nothing was started that could be completed along.
 	case want == "":

@@ -3,6 +3,7 @@ package container_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -110,4 +111,51 @@ func TestAccContainer_killedCreating(t *testing.T) {
 	acctest.MustRun(t, workspace, "apply", "-auto-approve", "-lock=false")
 	only(t, target)
 	empty(t, workspace)
+}
+
+// TestAccContainer_killedAsItWas kills a reinstallation when nothing but the holder
+// is left to be destroyed, and breaks the last write of the next run: a container
+// whose power is not configured ends as it was, running or stopped.
+func TestAccContainer_killedAsItWas(t *testing.T) {
+	t.Parallel()
+	for _, status := range []string{"running", "stopped"} {
+		t.Run(status, func(t *testing.T) {
+			t.Parallel()
+			target := acctest.NewLab(t, pvelab.Options{})
+			faults := target.Lab.Faults()
+			workspace := target.Workspace(t)
+			acctest.Must(t, workspace.Write(databaseConfig(target, oldTemplate, "")))
+			acctest.MustRun(t, workspace, "apply", "-auto-approve")
+			if status == "stopped" {
+				acctest.Must(t, target.Hand.Call(context.Background(), http.MethodPost, "/nodes/pve1/lxc/20000/status/stop", nil, nil))
+			}
+			before := target.Lab.Contents(20000)
+			id, err := faults.AddTask(pvelab.TaskFault{Type: "vzdestroy", ID: "20001", Hold: true})
+			acctest.Must(t, err)
+
+			acctest.Must(t, workspace.Write(databaseConfig(target, newTemplate, "")))
+			process, err := workspace.Start(context.Background(), "apply", "-auto-approve")
+			acctest.Must(t, err)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			acctest.Must(t, faults.Reached(ctx, id))
+			acctest.Must(t, process.Kill())
+			_, _ = process.Wait() // It was killed.
+			faults.Release(id)
+			for len(containers(t, target)) > 1 && ctx.Err() == nil {
+				time.Sleep(10 * time.Millisecond)
+			}
+
+			_, err = faults.Add(pvelab.Fault{Method: http.MethodPut, Path: "/nodes/pve1/lxc/20000/config$", Status: 500, Text: "the node has a bad day"})
+			acctest.Must(t, err)
+			for range 2 {
+				acctest.MustRun(t, workspace, "apply", "-auto-approve", "-lock=false")
+				if got := acctest.Resource(t, workspace, address).Values["status"]; got != status {
+					t.Errorf("it was %s and is %v", status, got)
+				}
+			}
+			checkReinstalled(t, target, 20000, before)
+			empty(t, workspace)
+		})
+	}
 }

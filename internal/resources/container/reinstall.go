@@ -208,17 +208,17 @@ func (j *job) reinstall(ctx context.Context) error {
 	for _, slot := range kept {
 		delete(made.Settings, slot)
 	}
-	done, err := j.Client.Reinstall(ctx, proxmox.ReinstallSpec{
+	created, err := j.Client.Reinstall(ctx, proxmox.ReinstallSpec{
 		Guest: j.Guest, Keep: kept, New: made, Power: j.PowerOptions(ctx),
+		Ran: j.State.Text("status") == guests.PowerRunning,
 		Check: func(config *proxmox.GuestConfig) error {
 			return kind.CheckUnknown(j.Plan, guests.Everything(config), withConfigured(j.Known, j.Config, j.Plan))
 		},
 	})
-	j.Take(done.Created, err)
+	j.Take(created, err)
 	if err != nil {
 		return err
 	}
-	j.Rests = !done.WasRunning && j.State.Text("status") != guests.PowerRunning
 	return j.Finish(ctx, j)
 }
 
