@@ -99,13 +99,16 @@ func (v *volumeCensus) ask(ctx context.Context, guest Resource) {
 	if err == nil && config != nil && (config.Lock() != "" || config.SlotOf(v.volid) != "") {
 		config, err = v.c.readDrives(ctx, guest.Node, guest.VMID)
 	}
+	if IsNotFound(err) {
+		config, err = v.c.drivesElsewhere(ctx, guest)
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if err != nil {
 		err = fmt.Errorf("%s may use %s: %w", nameGuest(KindVM, guest.VMID, guest.Name, guest.Node), v.volid, err)
 	}
 	switch {
-	case IsUnavailable(err):
+	case IsUnavailable(err), hasStanding(err, Unreachable):
 		v.unasked = append(v.unasked, err)
 	case err != nil:
 		v.errs = append(v.errs, err)
@@ -113,7 +116,7 @@ func (v *volumeCensus) ask(ctx context.Context, guest Resource) {
 	case config.SlotOf(v.volid) != "":
 		marker, _ := config.Marker()
 		v.users = append(v.users, VolumeUser{
-			VMID: guest.VMID, Name: guest.Name, Node: guest.Node, Slot: config.SlotOf(v.volid), UID: marker.UID, Running: guest.Status == "running",
+			VMID: guest.VMID, Name: guest.Name, Node: config.Node, Slot: config.SlotOf(v.volid), UID: marker.UID, Running: guest.Status == "running",
 		})
 	}
 }
@@ -129,8 +132,9 @@ func (v *volumeCensus) result() ([]VolumeUser, error) {
 	return v.users, nil
 }
 
-// drives is a VM's configuration as it was at most five seconds ago; nil where
-// there is no such VM or the token may not read it.
+// drives is a VM's configuration as it was at most five seconds ago; nil where the
+// token may not read it. That there is no such VM is an error, which is not kept:
+// another one may get the id.
 func (v *View) drives(ctx context.Context, node string, vmid int) (*GuestConfig, error) {
 	return shared(ctx, v, drivesKey(node, vmid), func(ctx context.Context) (*GuestConfig, error) {
 		return v.c.readDrives(ctx, node, vmid)
@@ -143,10 +147,22 @@ func drivesKey(node string, vmid int) viewKey {
 
 func (c *Client) readDrives(ctx context.Context, node string, vmid int) (*GuestConfig, error) {
 	config, err := c.VMs.Pending(ctx, node, vmid)
-	if IsPermission(err) || IsNotFound(err) {
+	if IsPermission(err) {
 		return nil, nil
 	}
 	return config, err
+}
+
+// drivesElsewhere is the configuration of a VM that has left its node since the
+// list was read, as one does that migrates; nil where it is gone, or the token may
+// not read it.
+func (c *Client) drivesElsewhere(ctx context.Context, guest Resource) (*GuestConfig, error) {
+	where := Guest{Kind: KindVM, VMID: guest.VMID, Node: guest.Node}
+	s, err := c.Gate.look(ctx, where)
+	if err == nil && s.standing == Unreachable {
+		err = c.Gate.refuse(where, s)
+	}
+	return s.config, err
 }
 
 // SlotOf is the drive that holds a volume, in force or pending; "" for none.

@@ -150,10 +150,54 @@ func TestVolumeUsersAreSharedAndFresh(t *testing.T) {
 		t.Errorf("%d VMs use the image that a clone came with", found)
 	}
 
+	// One that is gone when it is asked, and another one that gets its id.
+	const gone = 302
+	now(resourcesCall, list(fresh, clone, gone))
+	now(pending(gone), failure(http.StatusInternalServerError, "Configuration file 'nodes/pve1/qemu-server/302.conf' does not exist"))
+	now("GET /cluster/nextid", data(`"302"`))
+	if found := users(4); found != 0 {
+		t.Errorf("%d VMs use an image that nobody has", found)
+	}
+	now(pending(gone), data(`[{"key":"ide2","value":"`+image(4)+`,media=cdrom"}]`))
+	if found := users(4); found != 1 {
+		t.Errorf("%d VMs use the image that one with a used id has", found)
+	}
+	now(resourcesCall, list(fresh, clone))
+
 	// The VM that was changed was read late; the clone, of which nothing but its
 	// lock is known, is asked again.
 	before := reads()
 	clock.advance(time.Millisecond)
 	users(0)
 	wantReads("after the time", before+vms-1+1)
+}
+
+// TestVolumeUsersThatMove: a VM that is no longer where the list had it is looked
+// for, and is no user only where it is gone.
+func TestVolumeUsersThatMove(t *testing.T) {
+	t.Parallel()
+	const volid = "seeds:iso/a.iso"
+	away := failure(http.StatusInternalServerError, "Configuration file 'nodes/pve1/qemu-server/101.conf' does not exist")
+	list := func(node string) reply {
+		return data(`[{"type":"qemu","vmid":101,"node":"` + node + `","name":"a","status":"running"}]`)
+	}
+	for name, test := range map[string]struct {
+		there   reply
+		want    string
+		unasked bool
+	}{
+		"and holds it":           {there: data(`[{"key":"ide2","value":"` + volid + `,media=cdrom"}]`), want: `[VM 101 "a" on pve2 (running, at ide2)]`},
+		"and does not hold it":   {there: data(`[]`), want: "[]"},
+		"to a node that is away": {there: failure(595, "No route to host"), want: "[]", unasked: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			pve := newRecordedPVE(t).on(resourcesCall, list("pve1"), list("pve2")).on("GET /nodes/pve1/qemu/101/pending", away).
+				on("GET /nodes/pve2/qemu/101/pending", test.there).on("GET /cluster/nextid", failure(http.StatusBadRequest, "VM 101 already exists"))
+			users, err := pve.client(t).Storage.VolumeUsers(t.Context(), "pve1", true, volid)
+			if IsUnasked(err) != test.unasked || !test.unasked && err != nil || fmt.Sprint(users) != test.want {
+				t.Errorf("%v, %v", users, err)
+			}
+		})
+	}
 }
