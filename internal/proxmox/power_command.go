@@ -102,6 +102,8 @@ func (p PowerCommand) fits(status GuestStatus) error {
 		return unfit("is not paused")
 	case status.Paused() && (p.Verb == VerbReboot || p.Verb == VerbShutdown && !p.ForceStop):
 		return unfit("is paused: its system hears nothing")
+	case p.Foreign && p.Verb == VerbStart && status.Paused():
+		return unfit("is paused, and nobody else's VM is resumed")
 	case p.Verb == VerbReboot && bool(status.HA.Managed) && status.HA.State == HAError:
 		return unfit("is in HA's error state")
 	}
