@@ -287,9 +287,6 @@ func (c *Client) stopOnce(ctx context.Context, f Fence, permit fencePermit) erro
 
 func (c *Client) proveStopped(ctx context.Context, f Fence) (FenceProof, error) {
 	proof, _, err := c.stopped(ctx, f)
-	if proof == nil {
-		return FenceProof{}, err
-	}
 	return *proof, err
 }
 

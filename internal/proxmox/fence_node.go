@@ -251,11 +251,11 @@ func (n *nodeFence) failures() error {
 func (n *nodeFence) round(ctx context.Context) (left []string, err error) {
 	guests, err := n.c.nodeGuests(ctx, n.f.Node)
 	if err != nil {
-		return []string{fmt.Sprintf("the guests of node %s cannot be listed", n.f.Node)}, passing(err)
+		return []string{fmt.Sprintf("the guests of node %s cannot be listed: %v", n.f.Node, err)}, passing(err)
 	}
 	ha, err := n.c.HA.Status(ctx)
 	if err != nil {
-		return []string{"what HA wants cannot be read"}, passing(err)
+		return []string{fmt.Sprintf("what HA wants cannot be read: %v", err)}, passing(err)
 	}
 	var due []nodeGuest
 	for _, g := range guests {
@@ -345,7 +345,11 @@ func (n *nodeFence) shutDown(ctx context.Context) error {
 			return nil
 		}
 		if stopped := n.c.clock.Sleep(ctx, fencePoll); stopped != nil {
-			return &FenceUnprovenError{Left: []string{fmt.Sprintf("its guests are stopped, but node %s is still online", n.f.Node)}, Err: stopped}
+			left := fmt.Sprintf("its guests are stopped, but node %s is still online", n.f.Node)
+			if err != nil {
+				left = fmt.Sprintf("its guests are stopped, and whether node %s is still online cannot be told", n.f.Node)
+			}
+			return &FenceUnprovenError{Left: []string{left}, Err: errors.Join(stopped, err)}
 		}
 	}
 }
