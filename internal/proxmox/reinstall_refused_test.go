@@ -187,7 +187,7 @@ func TestReinstallChecksLast(t *testing.T) {
 	spec.Check = nil
 	_, err := c.Reinstall(t.Context(), spec)
 	noError(t, err)
-	checkRebuilt(t, lab, c, guest, before)
+	checkRebuilt(t, lab, c, guest, before, false)
 }
 
 // meanwhile runs something before the first request that it is for.
@@ -228,7 +228,7 @@ func TestReinstallAdoptsAHolder(t *testing.T) {
 	}
 	_, err := c.Reinstall(t.Context(), rebuilt(guest))
 	noError(t, err)
-	checkRebuilt(t, lab, c, guest, before)
+	checkRebuilt(t, lab, c, guest, before, false)
 }
 
 // TestReinstallOfAHalfMade: a stub that nobody works on is told as such.
