@@ -32,6 +32,7 @@ func (r *Resource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *r
 			"With `reinstall` a changed template rebuilds the container under its id and keeps the mount points that are named, with their data.\n\n" +
 			"Backups are the opposite of a VM's: of a VM's disks each is included unless `backup = false`, of a container's mount points none unless " +
 			"`backup = true`; the root volume always is, folders and devices of the node never are. `in_backup` tells for each.",
+		Version:    guests.SchemaVersion,
 		Attributes: attributes,
 	}
 }

@@ -39,7 +39,7 @@ func (r *Resource) Schema(ctx context.Context, _ resource.SchemaRequest, resp *r
 			"returns to PVE's default. A line in the notes marks the guest: one without it is never changed or deleted. A run that is killed leaves a guest that calls itself " +
 			"unfinished there, which the next apply names with both ways out. Only between the last write and the moment in which the CLI has saved its state " +
 			"can a kill leave a finished guest in no state; the next apply warns of that one by name.",
-		Version:    schemaVersion,
+		Version:    guests.SchemaVersion,
 		Attributes: attributes,
 	}
 }
