@@ -187,6 +187,7 @@ func TestFenceFailsHalfway(t *testing.T) {
 				says(t, diagnostics.Warnings(), "not brought back", "VM 101, VM 102")
 				return
 			}
+			says(t, diagnostics.Warnings(), "goes on from here", "VM 101, VM 102", "If the apply ends before")
 			fence.In(b.next(t))
 			ok(t, apply(t, fence, nil))
 			b.wantPower(t, "brought back", 101, "running")

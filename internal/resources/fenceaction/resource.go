@@ -234,6 +234,9 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	before := readTaken(ctx, state.Before, &resp.Diagnostics)
 	if resumed, _ := framework.GetPrivate[string](ctx, req.Private, privateResumed, &resp.Diagnostics); resumed == state.target() {
 		r.Data.Fences.Saw(state.target(), before)
+		resp.Diagnostics.AddWarning("The fence is handed over",
+			"The fence that replaces it goes on from here, and brings back what this one took: "+list(before)+". "+
+				"If the apply ends before that one is made, nothing does.")
 		return
 	}
 	if !state.UnfenceOnDestroy.ValueBool() {
