@@ -56,7 +56,7 @@ func slice(t *testing.T, text string) (first, last int) {
 // the process.
 func lockPart(first int) (*os.File, error) {
 	name := filepath.Join(os.TempDir(), fmt.Sprintf("proxmox-acctest-%d.lock", first))
-	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // A name of our own.
 	if err != nil {
 		return nil, err
 	}

@@ -28,11 +28,6 @@ func broken(method, path string) pvelab.Fault {
 	return pvelab.Fault{Method: method, Path: path, Status: http.StatusInternalServerError, Text: "something broke"}
 }
 
-// stoppedCalls names the calls that stopped something.
-func stoppedCalls(before, after pvelab.Count) []string {
-	return slices.DeleteFunc(mutations(before, after), func(call string) bool { return !strings.Contains(call, "/status") })
-}
-
 // TestFenceNodeCannotAsk: where a check cannot be made, nothing is stopped.
 func TestFenceNodeCannotAsk(t *testing.T) {
 	t.Parallel()

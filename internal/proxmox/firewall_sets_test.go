@@ -98,8 +98,12 @@ func TestFirewallHold(t *testing.T) {
 		t.Errorf("it is held twice: %v", err)
 	}
 	for _, other := range []FirewallScope{
-		{Kind: FirewallContainer, VMID: scope.VMID}, {Kind: FirewallNode, Node: "pve1"}, {Kind: FirewallNode, Node: "pve2"},
-		{Kind: FirewallCluster}, {Kind: FirewallGroup, Group: "web"}, {Kind: FirewallGroup, Group: "db"},
+		{Kind: FirewallContainer, VMID: scope.VMID},
+		{Kind: FirewallNode, Node: "pve1"},
+		{Kind: FirewallNode, Node: "pve2"},
+		{Kind: FirewallCluster},
+		{Kind: FirewallGroup, Group: "web"},
+		{Kind: FirewallGroup, Group: "db"},
 	} {
 		if _, err := firewall.Hold(t.Context(), other); err != nil {
 			t.Errorf("%s waits: %v", other, err)
