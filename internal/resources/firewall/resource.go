@@ -31,6 +31,8 @@ func New() resource.Resource { return &Resource{} }
 // Metadata names the resource's type.
 func (r *Resource) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
 	resp.TypeName = req.ProviderTypeName + "_firewall"
+	// Whose guest it is may show only when it is read.
+	resp.ResourceBehavior.MutableIdentity = true
 }
 
 // Keys of private state.

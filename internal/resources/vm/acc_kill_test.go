@@ -19,10 +19,18 @@ import (
 // false if the command came to its end before that.
 func killed(t *testing.T, target *acctest.Target, workspace *cli.Workspace, skip int, args ...string) bool {
 	t.Helper()
+
+	return killedAt(t, target, workspace, pvelab.Fault{Path: ".*", Skip: skip}, args...)
+}
+
+// killedAt does the same at the call that a fault describes.
+func killedAt(t *testing.T, target *acctest.Target, workspace *cli.Workspace, at pvelab.Fault, args ...string) bool {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	faults := target.Lab.Faults()
-	id, err := faults.Add(pvelab.Fault{Path: ".*", Skip: skip, Hold: true})
+	at.Hold = true
+	id, err := faults.Add(at)
 	acctest.Must(t, err)
 	defer faults.Remove(id)
 
@@ -141,38 +149,53 @@ func TestAccVM_killedInCreate(t *testing.T) {
 	target := acctest.NewLab(t, pvelab.Options{Speed: fast})
 	facts := target.Facts(t)
 	stranger, check := bystander(t, target)
-	windows := 0
-	for skip, more := 0, true; more; skip++ {
-		name := fmt.Sprintf("acc-killed-%d", skip)
-		workspace := target.Workspace(t)
-		acctest.Must(t, workspace.Write(killable(target, facts, name, 1)))
-		acctest.MustRun(t, workspace, "plan", "-out", "create.plan")
-		if more = killed(t, target, workspace, skip, "apply", "create.plan"); !more {
-			t.Logf("killed after each of %d calls", skip)
-		}
-		settled(t, target)
-		lost := finishedButUnsaved(t, target, workspace, name)
-		output := recovers(t, target, workspace, name)
-		if lost != 0 {
-			windows++
-			said(t, output, "warning", "finished guest of this name", strconv.Itoa(lost))
-			acctest.Must(t, target.Hand.Destroy(context.Background(), lost))
-		}
-		one := target.One(t, name).VMID
-		if vmidOf(acctest.Resource(t, workspace, address)) != one {
-			t.Errorf("call %d: PVE has VM %d, the state another", skip, one)
-		}
-		accounted(t, target, stranger, one)
-		if changes, output, err := workspace.Plan(context.Background()); err != nil || changes {
-			t.Errorf("call %d: the plan is not empty: %v\n%s", skip, err, output)
-		}
-		acctest.MustRun(t, workspace, "destroy", "-auto-approve")
+	calls, more := 0, true
+	for ; more; calls++ {
+		name := fmt.Sprintf("acc-killed-%d", calls)
+		more, _ = killedCreate(t, target, name, killable(target, facts, name, 1), pvelab.Fault{Path: ".*", Skip: calls})
 		accounted(t, target, stranger)
 		check()
 	}
-	if windows == 0 {
-		t.Error("the last call of a create was not come to")
+	t.Logf("killed after each of %d calls", calls-1)
+
+	// How many polls come before it differs, so that no number tells the last call.
+	if _, lost := killedCreate(t, target, "acc-killed-last", killable(target, facts, "acc-killed-last", 1), lastCall); !lost {
+		t.Error("killed at its last call a create leaves no finished VM outside the state")
 	}
+	accounted(t, target, stranger)
+	check()
+}
+
+// lastCall is the last one of a create: the write that says that the VM is finished.
+var lastCall = pvelab.Fault{Method: http.MethodPut, Path: configPath, Skip: 1}
+
+// killedCreate kills the provider at a call of a create, recovers, and destroys. It
+// reports whether it came to that call, and whether the VM was finished and in no
+// state then.
+func killedCreate(t *testing.T, target *acctest.Target, name, configuration string, at pvelab.Fault) (hit, unsaved bool) {
+	t.Helper()
+	workspace := target.Workspace(t)
+	acctest.Must(t, workspace.Write(configuration))
+	acctest.MustRun(t, workspace, "plan", "-out", "create.plan")
+	hit = killedAt(t, target, workspace, at, "apply", "create.plan")
+	settled(t, target)
+	lost := finishedButUnsaved(t, target, workspace, name)
+	output := recovers(t, target, workspace, name)
+	if lost != 0 {
+		said(t, output, "warning", "finished guest of this name", strconv.Itoa(lost))
+		acctest.Must(t, target.Hand.Destroy(context.Background(), lost))
+	}
+	one := target.One(t, name).VMID
+	if vmidOf(acctest.Resource(t, workspace, address)) != one {
+		t.Errorf("%s: PVE has VM %d, the state another", name, one)
+	}
+	accounted(t, target, target.Foreign(0), one)
+	if changes, output, err := workspace.Plan(context.Background()); err != nil || changes {
+		t.Errorf("%s: the plan is not empty: %v\n%s", name, err, output)
+	}
+	acctest.MustRun(t, workspace, "destroy", "-auto-approve")
+
+	return hit, lost != 0
 }
 
 // TestAccVM_lastCall: nothing follows the write that says that the VM is
@@ -182,7 +205,7 @@ func TestAccVM_lastCall(t *testing.T) {
 	t.Parallel()
 	target := acctest.NewLab(t, pvelab.Options{Speed: fast})
 	ctx, faults := context.Background(), target.Lab.Faults()
-	last, err := faults.Add(pvelab.Fault{Method: http.MethodPut, Path: configPath, Skip: 1, Hold: true})
+	last, err := faults.Add(pvelab.Fault{Method: lastCall.Method, Path: lastCall.Path, Skip: lastCall.Skip, Hold: true})
 	acctest.Must(t, err)
 	workspace := target.Workspace(t)
 	acctest.Must(t, workspace.Write(killable(target, target.Facts(t), "acc-last", 1)))
