@@ -14,6 +14,9 @@ const (
 	// haPatience is how long the HA manager is given before it is asked again: its
 	// round takes ten seconds.
 	haPatience = 45 * time.Second
+	// haSettled is when what the manager was asked for before has taken effect: it
+	// looks every ten seconds.
+	haSettled = 25 * time.Second
 )
 
 // Fence performs a fence and proves it. What is refused is refused before

@@ -143,14 +143,32 @@ func (c *Client) startOnce(ctx context.Context, service *guestService, p PowerPe
 	case err != nil:
 		return false, err
 	}
-	for asked := c.clock.Now(); c.clock.Now().Sub(asked) <= haPatience; {
+	return c.awaitStarted(ctx, service, node, vmid)
+}
+
+// awaitStarted waits until a guest runs that was asked to start, for a while. One
+// that HA manages and that runs at once may still be stopped, by what the manager
+// was asked for before: it has to be running when that would have shown.
+func (c *Client) awaitStarted(ctx context.Context, service *guestService, node string, vmid int) (running bool, err error) {
+	asked, steady := c.clock.Now(), true
+	for {
 		status, err := service.Status(ctx, node, vmid)
-		if err != nil || status.Running() {
-			return err == nil, err
+		if err != nil {
+			return false, err
 		}
+		passed := c.clock.Now().Sub(asked)
+		doubtful := steady && bool(status.HA.Managed)
+		switch {
+		case status.Running() && !doubtful:
+			return true, nil
+		case status.Running() && passed > haSettled:
+			return status.HA.State == HAStarted, nil
+		case passed > haPatience:
+			return false, nil
+		}
+		steady = steady && status.Running()
 		if stopped := c.clock.Sleep(ctx, fencePoll); stopped != nil {
 			return false, fmt.Errorf("%s was started and does not run: %w", nameGuest(service.kind, vmid, "", node), stopped)
 		}
 	}
-	return false, nil
 }
