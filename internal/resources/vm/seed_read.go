@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -54,6 +55,13 @@ func (f refresh) readSeed(ctx context.Context, state settings.Document) {
 		return
 	}
 	f.Diags.AddWarning(problem, "The next apply puts it back.")
+	// The state forgets the image, which may still be there: it is on the list of
+	// what is to go.
+	lost := seedImage{cmp.Or(note.Node, f.Look.Node), volid}
+	if !slices.Contains(note.Outdated, lost) {
+		note.Outdated = append(note.Outdated, lost)
+		framework.SetPrivate(ctx, f.Private, privateSeed, note, f.Diags)
+	}
 	held.Lose()
 	state.Values["seed"] = seedValue(ctx, state, held, f.Diags)
 }
@@ -110,7 +118,8 @@ func seedsOf(ctx context.Context, state settings.Document, note seedNote, diags 
 // is a success; one that another VM came to hold, as a copy of the guest does,
 // is refused with its name.
 func deleteSeeds(ctx context.Context, client *proxmox.Client, state settings.Document, note seedNote, diags *diag.Diagnostics) {
-	for _, each := range seedsOf(ctx, state, note, diags) {
+	known := seedsOf(ctx, state, note, diags)
+	for _, each := range append(known, straysOf(ctx, client, state, known, diags)...) {
 		users, err := otherUsers(ctx, client, each)
 		if err == nil && len(users) > 0 {
 			seeds.AddInUse(diags, each.VolID, users)
@@ -121,6 +130,44 @@ func deleteSeeds(ctx context.Context, client *proxmox.Client, state settings.Doc
 		}
 		framework.AddError(diags, "delete the seed "+each.VolID+" of "+kind.Describe(state), err)
 	}
+}
+
+// straysOf are images of the guest that no state knows: of a run that was killed
+// before its upload was written into one, or of a tainted guest, whose private state
+// the CLI keeps from its destruction. Their names have the guest's own uid.
+func straysOf(ctx context.Context, client *proxmox.Client, state settings.Document, known []seedImage, diags *diag.Diagnostics) []seedImage {
+	var strays []seedImage
+	for _, place := range seedPlaces(ctx, state, known, diags) {
+		images, err := client.Storage.Content(ctx, place.Node, place.Storage, "iso")
+		if err != nil && !proxmox.IsNoStorage(err) {
+			framework.AddWarning(diags, "look for seeds of "+kind.Describe(state)+" that an interrupted run left", err)
+		}
+		for _, image := range images {
+			found, ok := seeds.ParseName(image.VolID)
+			stray := seedImage{place.Node, image.VolID}
+			if ok && found.UID == state.Text("uid") && !slices.Contains(known, stray) {
+				strays = append(strays, stray)
+			}
+		}
+	}
+	return strays
+}
+
+type seedPlace struct{ Node, Storage string }
+
+// seedPlaces are the storages where a guest's seeds are or were.
+func seedPlaces(ctx context.Context, state settings.Document, known []seedImage, diags *diag.Diagnostics) []seedPlace {
+	var places []seedPlace
+	if held, ok := seedOf(ctx, state.Values["seed"], diags); ok && held.Storage.ValueString() != "" {
+		places = append(places, seedPlace{state.Text("node"), held.Storage.ValueString()})
+	}
+	for _, each := range known {
+		name, ok := seeds.ParseName(each.VolID)
+		if place := (seedPlace{each.Node, name.Storage}); ok && !slices.Contains(places, place) {
+			places = append(places, place)
+		}
+	}
+	return places
 }
 
 // otherUsers are the VMs that hold an image of a guest that does not. The image

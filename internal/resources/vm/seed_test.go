@@ -154,6 +154,51 @@ func TestSeedOfACopy(t *testing.T) {
 	wantImages(t, d.lab)
 }
 
+// TestSeedOutOfItsDrive: an image that somebody took out of its drive goes with the
+// VM all the same, and is put back by an apply.
+func TestSeedOutOfItsDrive(t *testing.T) {
+	t.Parallel()
+	for name, back := range map[string]bool{"destroyed": false, "put back, then destroyed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDevice(t, "9.2")
+			d.apply(t, seeded(nil, nil))
+			first := d.image(t)
+			must(t, d.lab.Hand.Configure(t.Context(), 20000, byhand.Params{"ide2": "none,media=cdrom"}))
+			if told := d.Refresh(t).Warnings(); len(told) != 1 || !strings.Contains(told[0].Summary, "is not in its drive any more") {
+				t.Errorf("the refresh says %v", told)
+			}
+			if back {
+				d.apply(t, seeded(nil, nil))
+				wantImages(t, d.lab, first)
+				d.has(t, map[string]string{"ide2": first + ",media=cdrom,size=42K"})
+			}
+			if said := destroy(t, d.Resource); len(said.Errors()) != 0 {
+				t.Error(said)
+			}
+			wantImages(t, d.lab)
+		})
+	}
+}
+
+// TestSeedOfAKilledRun: an image of the VM that no state knows goes with it, and
+// one of another VM does not.
+func TestSeedOfAKilledRun(t *testing.T) {
+	t.Parallel()
+	d := newDevice(t, "9.2")
+	d.apply(t, seeded(nil, nil))
+	uid, _ := d.State.At(t)["uid"].(string)
+	digest := strings.Repeat("0", 64)
+	theirs := "seeds:iso/11111111-2222-4333-8444-555555555555-" + digest + ".iso"
+	for _, volid := range []string{"seeds:iso/" + uid + "-" + digest + ".iso", theirs} {
+		must(t, d.lab.Hand.UploadImage(t.Context(), "pve1", volid, []byte("left")))
+	}
+	if said := destroy(t, d.Resource); len(said.Errors()) != 0 {
+		t.Error(said)
+	}
+	wantImages(t, d.lab, theirs)
+}
+
 // TestSeedBesideANodeThatIsAway: a VM's own seed is meant for nobody else, so that
 // it goes with the VM whatever VMs cannot be asked.
 func TestSeedBesideANodeThatIsAway(t *testing.T) {
