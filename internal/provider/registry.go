@@ -8,9 +8,8 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
 
-	"terraform-provider-proxmox/internal/actions/containerpower"
 	"terraform-provider-proxmox/internal/actions/fence"
-	"terraform-provider-proxmox/internal/actions/vmpower"
+	"terraform-provider-proxmox/internal/actions/power"
 	"terraform-provider-proxmox/internal/datasources/firewalllog"
 	"terraform-provider-proxmox/internal/datasources/guestprobe"
 	"terraform-provider-proxmox/internal/datasources/guests"
@@ -60,9 +59,9 @@ func (p *proxmoxProvider) DataSources(context.Context) []func() datasource.DataS
 // alone.
 func (p *proxmoxProvider) Actions(context.Context) []func() action.Action {
 	return []func() action.Action{
-		containerpower.New,
+		power.NewContainer,
 		fence.New,
-		vmpower.New,
+		power.NewVM,
 	}
 }
 

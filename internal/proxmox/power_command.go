@@ -1,6 +1,7 @@
 package proxmox
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -86,7 +87,13 @@ func (c *Client) Command(ctx context.Context, p PowerCommand) error {
 	if err := c.obey(ctx, f, p, permit); err != nil {
 		return err
 	}
-	return c.awaitPower(ctx, f, p, permit.config.Node)
+	guest := Guest{Kind: KindVM, VMID: p.VMID, Node: permit.config.Node}
+	status, err = c.awaitPower(ctx, guest, p, fmt.Sprintf("VM %d", p.VMID))
+	if err != nil {
+		return err
+	}
+	f.tell("VM %d is %s", p.VMID, status.QMPStatus)
+	return nil
 }
 
 // fits refuses what the VM's state does not allow.
@@ -118,6 +125,11 @@ func (c *Client) obey(ctx context.Context, f Fence, p PowerCommand, permit fence
 	marker, _ := permit.config.Marker()
 	guest := Guest{Kind: KindVM, VMID: p.VMID, Node: permit.config.Node, UID: marker.UID}
 	own, _ := permit.PowerPermission.(*Owned)
+	return c.obeyOwn(ctx, guest, own, p)
+}
+
+// obeyOwn makes the call for a guest of ours.
+func (c *Client) obeyOwn(ctx context.Context, guest Guest, own *Owned, p PowerCommand) error {
 	o := p.PowerOptions
 	var err error
 	switch p.Verb {
@@ -157,19 +169,16 @@ func (c *Client) obeyForeign(ctx context.Context, p PowerCommand, permit fencePe
 	return err
 }
 
-// awaitPower looks until the VM has the power that the command asked for.
-func (c *Client) awaitPower(ctx context.Context, f Fence, p PowerCommand, node string) error {
+// awaitPower looks until the guest has the power that the command asked for. name is
+// what an error calls it.
+func (c *Client) awaitPower(ctx context.Context, guest Guest, p PowerCommand, name string) (GuestStatus, error) {
 	for {
-		status, err := c.VMs.Status(ctx, node, p.VMID)
-		if err != nil {
-			return err
-		}
-		if p.done(status) {
-			f.tell("VM %d is %s", p.VMID, status.QMPStatus)
-			return nil
+		status, err := c.of(guest.kind()).Status(ctx, guest.Node, guest.VMID)
+		if err != nil || p.done(status) {
+			return status, err
 		}
 		if stopped := c.clock.Sleep(ctx, fencePoll); stopped != nil {
-			return fmt.Errorf("VM %d is %s after %s: %w", p.VMID, status.QMPStatus, p.Verb, stopped)
+			return status, fmt.Errorf("%s is %s after %s: %w", name, cmp.Or(status.QMPStatus, status.Status), p.Verb, stopped)
 		}
 	}
 }

@@ -32,40 +32,9 @@ func (c *Client) CommandContainer(ctx context.Context, p PowerCommand) error {
 	if p.Progress != nil {
 		p.Progress(fmt.Sprintf("%s %s", p.Verb, guest))
 	}
-	if err := c.obeyOwn(ctx, guest, p); err != nil {
+	if err := c.obeyOwn(ctx, guest, nil, p); err != nil {
 		return err
 	}
-	return c.awaitContainer(ctx, guest, p)
-}
-
-// obeyOwn makes the call, with a permission of the gate's own.
-func (c *Client) obeyOwn(ctx context.Context, guest Guest, p PowerCommand) error {
-	o := p.PowerOptions
-	var err error
-	switch p.Verb {
-	case VerbStop:
-		o.ShutdownTimeout = 0
-		_, err = c.Power(ctx, guest, nil, PowerStopped, o)
-	case VerbShutdown:
-		_, err = c.Power(ctx, guest, nil, PowerStopped, o)
-	case VerbReboot:
-		_, err = c.Reboot(ctx, guest, nil, o)
-	case VerbStart, VerbPause, VerbResume:
-		_, err = c.Power(ctx, guest, nil, PowerRunning, o)
-	}
+	_, err = c.awaitPower(ctx, guest, p, guest.String())
 	return err
-}
-
-// awaitContainer looks until the container has the power that the command asked
-// for.
-func (c *Client) awaitContainer(ctx context.Context, guest Guest, p PowerCommand) error {
-	for {
-		status, err := c.Containers.Status(ctx, guest.Node, guest.VMID)
-		if err != nil || p.done(status) {
-			return err
-		}
-		if stopped := c.clock.Sleep(ctx, fencePoll); stopped != nil {
-			return fmt.Errorf("%s is %s after %s: %w", guest, status.Status, p.Verb, stopped)
-		}
-	}
 }

@@ -1,4 +1,4 @@
-package vmpower_test
+package power_test
 
 import (
 	"net/http"

@@ -1,4 +1,4 @@
-package containerpower_test
+package power_test
 
 import (
 	"net/http"
@@ -11,11 +11,9 @@ import (
 	"terraform-provider-proxmox/internal/provider"
 )
 
-const uid = "5f0c1f3e-6a7b-4c8d-9e0f-112233445566"
-
-// newLab has a container of ours, 20000, one of others, 20001, and a VM of ours,
+// newContainerLab has a container of ours, 20000, one of others, 20001, and a VM of ours,
 // 20002.
-func newLab(t *testing.T) *protocol.Lab {
+func newContainerLab(t *testing.T) *protocol.Lab {
 	t.Helper()
 
 	lab := protocol.NewLab(t, provider.New("test")(), "full", protocol.Object{"vmid_range": protocol.Object{"first": 20000, "last": 20099}})
@@ -35,7 +33,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func status(t *testing.T, lab *protocol.Lab) string {
+func containerStatus(t *testing.T, lab *protocol.Lab) string {
 	t.Helper()
 
 	var found struct{ Status string }
@@ -43,10 +41,10 @@ func status(t *testing.T, lab *protocol.Lab) string {
 	return found.Status
 }
 
-func TestPower(t *testing.T) {
+func TestContainerPower(t *testing.T) {
 	t.Parallel()
 
-	lab := newLab(t)
+	lab := newContainerLab(t)
 	for _, step := range []struct{ command, want string }{
 		{"start", "running"}, {"start", "running"}, {"reboot", "running"}, {"shutdown", "stopped"}, {"start", "running"}, {"stop", "stopped"}, {"stop", "stopped"},
 	} {
@@ -56,31 +54,31 @@ func TestPower(t *testing.T) {
 		if len(diagnostics) != 0 || !slices.Contains(progress, step.command+" container 20000 on pve2") {
 			t.Fatalf("%s: %q, %s", step.command, progress, diagnostics)
 		}
-		if got := status(t, lab); got != step.want {
+		if got := containerStatus(t, lab); got != step.want {
 			t.Errorf("after %s the container is %s", step.command, got)
 		}
 	}
 }
 
-func TestPowerUnderHA(t *testing.T) {
+func TestContainerPowerUnderHA(t *testing.T) {
 	t.Parallel()
 
-	lab := newLab(t)
+	lab := newContainerLab(t)
 	must(t, lab.Hand.Call(t.Context(), http.MethodPost, "/cluster/ha/resources", byhand.Params{"sid": "ct:20000", "state": "stopped"}, nil))
 	for _, step := range []struct{ command, want string }{{"start", "running"}, {"stop", "stopped"}} {
 		if _, diagnostics := lab.InvokeAction(t, "proxmox_container_power", protocol.Object{"command": step.command, "vmid": 20000}); len(diagnostics) != 0 {
 			t.Fatal(diagnostics)
 		}
-		if got := status(t, lab); got != step.want {
+		if got := containerStatus(t, lab); got != step.want {
 			t.Errorf("after %s the container is %s", step.command, got)
 		}
 	}
 }
 
-func TestPowerRefused(t *testing.T) {
+func TestContainerPowerRefused(t *testing.T) {
 	t.Parallel()
 
-	lab := newLab(t)
+	lab := newContainerLab(t)
 	before := lab.Counters().Snapshot()
 	for says, config := range map[string]protocol.Object{
 		"not yet":                {"command": "pause", "vmid": 20000},
