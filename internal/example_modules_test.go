@@ -68,12 +68,7 @@ func environment(t *testing.T, target *acctest.Target, module string) map[string
 		other := acctest.NewLab(t, pvelab.Options{Version: "8.4", Speed: 200})
 		acctest.Must(t, other.Hand.CreateVM(t.Context(), "pve2", 101, byhand.Params{"name": "erp"}))
 		acctest.Must(t, other.Hand.Power(t.Context(), 101, "start"))
-		var sites []string
-		for name, site := range map[string]*acctest.Target{"dc1": other, "dc2": target} {
-			sites = append(sites, fmt.Sprintf("%s={endpoint=%q,token_id=%q,token_secret=%q,ca_file=%q}",
-				name, site.Endpoint, site.TokenID, site.TokenSecret, site.CAFile))
-		}
-		env = map[string]string{"TF_VAR_sites": "{" + strings.Join(sites, ",") + "}"}
+		env = map[string]string{"TF_VAR_sites": acctest.Sites(map[string]*acctest.Target{"dc1": other, "dc2": target})}
 	}
 
 	return env

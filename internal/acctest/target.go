@@ -207,6 +207,17 @@ provider "proxmox" {
 		target.First, target.Last, target.Node, strings.Join(extra, "\n  "))
 }
 
+// Sites renders the variable sites of examples/two-sites: how each target is reached.
+func Sites(targets map[string]*Target) string {
+	var sites []string
+	for name, site := range targets {
+		sites = append(sites, fmt.Sprintf("%s={endpoint=%q,token_id=%q,token_secret=%q,ca_file=%q}",
+			name, site.Endpoint, site.TokenID, site.TokenSecret, site.CAFile))
+	}
+
+	return "{" + strings.Join(sites, ",") + "}"
+}
+
 func required(t *testing.T, name string) string {
 	t.Helper()
 	value := os.Getenv(name)

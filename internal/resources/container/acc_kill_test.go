@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"terraform-provider-proxmox/internal/acctest"
+	"terraform-provider-proxmox/internal/acctest/cli"
 	"terraform-provider-proxmox/internal/pvelab"
 )
 
@@ -28,23 +29,11 @@ func TestAccContainer_killed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			target := acctest.NewLab(t, pvelab.Options{})
-			faults := target.Lab.Faults()
 			workspace := target.Workspace(t)
 			acctest.Must(t, workspace.Write(databaseConfig(target, oldTemplate, "")))
 			acctest.MustRun(t, workspace, "apply", "-auto-approve")
 			before := target.Lab.Contents(20000)
-			id, err := faults.AddTask(task)
-			acctest.Must(t, err)
-
-			acctest.Must(t, workspace.Write(databaseConfig(target, newTemplate, "")))
-			process, err := workspace.Start(context.Background(), "apply", "-auto-approve")
-			acctest.Must(t, err)
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-			defer cancel()
-			acctest.Must(t, faults.Reached(ctx, id))
-			acctest.Must(t, process.Kill())
-			_, _ = process.Wait() // It was killed.
-			faults.Release(id)
+			killReinstall(t, target, workspace, task)
 
 			// The state's lock is the dead process'.
 			acctest.MustRun(t, workspace, "apply", "-auto-approve", "-lock=false")
@@ -52,6 +41,24 @@ func TestAccContainer_killed(t *testing.T) {
 			empty(t, workspace)
 		})
 	}
+}
+
+// killReinstall has the container reinstalled, and kills the CLI and the provider while
+// a task is held.
+func killReinstall(t *testing.T, target *acctest.Target, workspace *cli.Workspace, task pvelab.TaskFault) {
+	t.Helper()
+	faults := target.Lab.Faults()
+	id, err := faults.AddTask(task)
+	acctest.Must(t, err)
+	acctest.Must(t, workspace.Write(databaseConfig(target, newTemplate, "")))
+	process, err := workspace.Start(context.Background(), "apply", "-auto-approve")
+	acctest.Must(t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	acctest.Must(t, faults.Reached(ctx, id))
+	acctest.Must(t, process.Kill())
+	_, _ = process.Wait() // It was killed.
+	faults.Release(id)
 }
 
 // TestAccContainer_interrupted stops a creation with Ctrl-C while PVE unpacks: the
@@ -130,23 +137,12 @@ func TestAccContainer_killedAsItWas(t *testing.T) {
 				acctest.Must(t, target.Hand.Call(context.Background(), http.MethodPost, "/nodes/pve1/lxc/20000/status/stop", nil, nil))
 			}
 			before := target.Lab.Contents(20000)
-			id, err := faults.AddTask(pvelab.TaskFault{Type: "vzdestroy", ID: "20001", Hold: true})
-			acctest.Must(t, err)
-
-			acctest.Must(t, workspace.Write(databaseConfig(target, newTemplate, "")))
-			process, err := workspace.Start(context.Background(), "apply", "-auto-approve")
-			acctest.Must(t, err)
-			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-			defer cancel()
-			acctest.Must(t, faults.Reached(ctx, id))
-			acctest.Must(t, process.Kill())
-			_, _ = process.Wait() // It was killed.
-			faults.Release(id)
-			for len(containers(t, target)) > 1 && ctx.Err() == nil {
+			killReinstall(t, target, workspace, pvelab.TaskFault{Type: "vzdestroy", ID: "20001", Hold: true})
+			for end := time.Now().Add(time.Minute); len(containers(t, target)) > 1 && time.Now().Before(end); {
 				time.Sleep(10 * time.Millisecond)
 			}
 
-			_, err = faults.Add(pvelab.Fault{Method: http.MethodPut, Path: "/nodes/pve1/lxc/20000/config$", Status: 500, Text: "the node has a bad day"})
+			_, err := faults.Add(pvelab.Fault{Method: http.MethodPut, Path: "/nodes/pve1/lxc/20000/config$", Status: 500, Text: "the node has a bad day"})
 			acctest.Must(t, err)
 			for range 2 {
 				acctest.MustRun(t, workspace, "apply", "-auto-approve", "-lock=false")

@@ -2,7 +2,6 @@ package fenceaction_test
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"os"
 	"strings"
@@ -27,7 +26,7 @@ func TestAccFence_twoSites(t *testing.T) {
 	workspace := dc1.Workspace(t)
 	acctest.Must(t, workspace.Write(string(example)))
 	apply := func(active string) (string, error) {
-		return workspace.Run(context.Background(), "apply", "-auto-approve", "-var=active="+active, "-var=sites="+sites(dc1, dc2))
+		return workspace.Run(context.Background(), "apply", "-auto-approve", "-var=active="+active, "-var=sites="+acctest.Sites(map[string]*acctest.Target{"dc1": dc1, "dc2": dc2}))
 	}
 	mustApply := func(active string) {
 		t.Helper()
@@ -91,16 +90,6 @@ func TestAccFence_twoSites(t *testing.T) {
 	dc2.Lab.Faults().Release(held)
 	acctest.Must(t, <-done)
 	want("back", "running", "stopped")
-}
-
-func sites(dc1, dc2 *acctest.Target) string {
-	var b strings.Builder
-	b.WriteString("{")
-	for name, target := range map[string]*acctest.Target{"dc1": dc1, "dc2": dc2} {
-		fmt.Fprintf(&b, "%s={endpoint=%q,token_id=%q,token_secret=%q,ca_file=%q},",
-			name, target.Endpoint, target.TokenID, target.TokenSecret, target.CAFile)
-	}
-	return strings.TrimSuffix(b.String(), ",") + "}"
 }
 
 // replicate has the stand-in's disks copied once.
