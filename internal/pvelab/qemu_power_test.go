@@ -257,11 +257,20 @@ func TestShutdownHoldsTheLockFile(t *testing.T) {
 	l.Faults().IgnoreShutdown(100, true)
 	c.create("vmid=100", "memory=64")
 	c.boot(l, "100")
+	held, err := l.Faults().AddTask(TaskFault{Type: "qmshutdown", Hold: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	upid, _ := c.call("POST", "/nodes/pve1/qemu/100/status/shutdown", form("timeout=60")).data.(string)
+	// Once it waits it has the lock.
+	if err := l.Faults().Reached(t.Context(), held); err != nil {
+		t.Fatal(err)
+	}
 	const text = "can't lock file '/var/lock/qemu-server/lock-100.conf' - got timeout"
 	if exit := c.task("POST", "/nodes/pve1/qemu/100/status/stop"); exit != text {
 		t.Errorf("a stop meanwhile ends with %q", exit)
 	}
+	l.Faults().Release(held)
 	c.must("POST", "/nodes/pve1/qemu/100/status/stop", "overrule-shutdown=1")
 	if exit := c.exit(upid); exit != "received interrupt" {
 		t.Errorf("the overruled shutdown ends with %q", exit)
