@@ -201,3 +201,23 @@ func TestVolumeUsersThatMove(t *testing.T) {
 		})
 	}
 }
+
+// TestVolumeUsersAfterATask: what a VM said while a task of it ran is not believed
+// when that has ended.
+func TestVolumeUsersAfterATask(t *testing.T) {
+	t.Parallel()
+	const pending, image = "GET /nodes/pve1/qemu/110/pending", "seeds:iso/a.iso"
+	pve := newRecordedPVE(t).
+		on(resourcesCall, data(`[{"type":"qemu","vmid":110,"node":"pve1","status":"stopped"}]`)).
+		on(pending, data(`[{"key":"ide2","value":"none,media=cdrom"}]`), data(`[{"key":"ide2","value":"`+image+`,media=cdrom"}]`)).
+		on(startStatus, taskAnswer("OK"))
+	client := pve.client(t, func(o *Options) { o.clock = newFakeClock() })
+	for what, want := range []int{0, 1} {
+		users, err := client.Storage.VolumeUsers(t.Context(), "pve1", true, image)
+		if err != nil || len(users) != want {
+			t.Errorf("%d: %v, %v, want %d", what, users, err, want)
+		}
+		_, err = client.Tasks.Wait(t.Context(), upid(t, startUPID), WaitOptions{})
+		noError(t, err)
+	}
+}

@@ -53,7 +53,7 @@ type waiter struct {
 func (s *TaskService) Wait(ctx context.Context, upid UPID, o WaitOptions) (TaskResult, error) {
 	now := s.c.clock.Now()
 	w := &waiter{tasks: s, upid: upid, WaitOptions: o, start: now, lastLog: now, delay: firstPoll}
-	defer s.c.View.Drop(upid.Node)
+	defer s.c.View.dropTask(upid)
 	for {
 		status, err := s.Status(ctx, upid)
 		switch {

@@ -152,6 +152,13 @@ func (v *View) dropGuest(node string, vmid int) {
 	delete(v.entries, drivesKey(node, vmid))
 }
 
+// dropTask is [View.Drop] after a task, whose id is most often that of its guest:
+// what was read while it ran may be of before.
+func (v *View) dropTask(upid UPID) {
+	vmid, _ := strconv.Atoi(upid.ID)
+	v.dropGuest(upid.Node, vmid)
+}
+
 // shared reads once for all who ask at the same time or within the view's life.
 // An error is told to those who wait and then forgotten.
 func shared[T any](ctx context.Context, v *View, key viewKey, load func(context.Context) (T, error)) (T, error) {
