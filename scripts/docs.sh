@@ -16,3 +16,9 @@ go run ./internal/docgen templates "$work"
 go tool -modfile=tools/go.mod tfplugindocs generate \
 	--provider-name proxmox --rendered-provider-name 'Proxmox VE' \
 	--providers-schema "$work/schema.json" --website-source-dir "$work/templates" --rendered-website-dir "$website"
+
+# What the registry asks of pages: front matter, sizes, names, one for each thing.
+report=$(go tool -modfile=tools/go.mod tfplugindocs validate --provider-name proxmox --providers-schema "$work/schema.json" 2>&1) || {
+	printf '%s\n' "$report" >&2
+	exit 1
+}

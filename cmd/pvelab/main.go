@@ -26,6 +26,8 @@ const (
 	templateVMID = "9000"
 	// vmidRange is where the lab suggests to make guests.
 	vmidRange = "20000-20999"
+	// guestPool is the one that the lab has for guests and their ids.
+	guestPool = "terraform"
 	// maxNodes bounds --nodes: each has a listener of its own.
 	maxNodes = 32
 )
@@ -124,6 +126,7 @@ func printVariables(out io.Writer, lab *pvelab.Lab, options pvelab.Options, ca s
 		export("PROXMOX_TEMPLATE_VMID", templateVMID)
 	}
 	export("PROXMOX_VMID_RANGE", vmidRange)
+	export("PROXMOX_POOL", guestPool)
 	export("PVELAB_ADMIN_URL", lab.AdminURL())
 	export("PVELAB_ADMIN_TOKEN", lab.AdminToken())
 	return w.Flush()

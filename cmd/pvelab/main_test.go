@@ -74,20 +74,24 @@ func TestServesWhatItPrints(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{
 		TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}, DisableKeepAlives: true,
 	}}
-	target := v["PROXMOX_ENDPOINT"] + "/api2/json/nodes/" + v["PROXMOX_NODE"] + "/qemu/" + v["PROXMOX_TEMPLATE_VMID"] + "/config"
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "PVEAPIToken="+v["PROXMOX_TOKEN_ID"]+"="+v["PROXMOX_TOKEN_SECRET"])
-	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(body), `"template":1`) {
-		t.Errorf("%s: %s %v", resp.Status, body, err)
+	for path, holds := range map[string]string{
+		"/nodes/" + v["PROXMOX_NODE"] + "/qemu/" + v["PROXMOX_TEMPLATE_VMID"] + "/config": `"template":1`,
+		"/pools?poolid=" + v["PROXMOX_POOL"]:                                              `"poolid":"` + guestPool + `"`,
+	} {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, v["PROXMOX_ENDPOINT"]+"/api2/json"+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "PVEAPIToken="+v["PROXMOX_TOKEN_ID"]+"="+v["PROXMOX_TOKEN_SECRET"])
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(body), holds) {
+			t.Errorf("%s: %s %s %v", path, resp.Status, body, err)
+		}
 	}
 	if v["PROXMOX_VMID_RANGE"] != vmidRange || v["PVELAB_ADMIN_URL"] == "" {
 		t.Errorf("variables: %v", v)

@@ -69,13 +69,21 @@ func TestPagesAreComplete(t *testing.T) {
 	}
 }
 
-// TestImportsAreShown holds that a resource with an identity shows an import by it,
-// beside the one by its id.
+// TestImportsAreShown holds that what can be imported shows how, on the command
+// line, in a block, and by its identity where it has one.
 func TestImportsAreShown(t *testing.T) {
 	t.Parallel()
 
-	for name := range read(t).Identities {
-		for _, file := range []string{"import.sh", "import-by-identity.tf"} {
+	found := read(t)
+	for name := range found.Resources {
+		files := []string{"import.sh", "import-by-string-id.tf"}
+		if _, identified := found.Identities[name]; identified {
+			files = append(files, "import-by-identity.tf")
+		}
+		if name == "proxmox_fence_action" {
+			continue // A fence is performed, and proven, by making it.
+		}
+		for _, file := range files {
 			if _, err := os.Stat(filepath.Join(root, "examples/resources", name, file)); err != nil {
 				t.Error(err)
 			}
@@ -91,11 +99,12 @@ func TestTemplates(t *testing.T) {
 		t.Fatal(err)
 	}
 	for file, says := range map[string][]string{
-		"resources/vm.md.tmpl":         {"VM.GuestAgent.Audit` (8: `VM.Monitor`)", "`create` may take 30m,", "where `cpu` is configured"},
-		"resources/firewall.md.tmpl":   {"`Sys.Modify` | `/nodes/{node}`", "The provider's `timeouts` bound"},
-		"data-sources/storage.md.tmpl": {"`Datastore.Audit`"},
-		"actions/vm_power.md.tmpl":     {"`VM.PowerMgmt`", "Terraform 1.14"},
-		"list-resources/vm.md.tmpl":    {"vms.list", "terraform query"},
+		"resources/vm.md.tmpl":             {"VM.GuestAgent.Audit` (8: `VM.Monitor`)", "`create` may take 30m,", "where `cpu` is configured"},
+		"resources/firewall.md.tmpl":       {"`Sys.Modify` | `/nodes/{node}`", "The provider's `timeouts` bound"},
+		"data-sources/storage.md.tmpl":     {"`Datastore.Audit`"},
+		"data-sources/guest_probe.md.tmpl": {"`timeout` bounds the probe"},
+		"actions/vm_power.md.tmpl":         {"`VM.PowerMgmt`", "Terraform 1.14", "`timeout` bounds it, 10m"},
+		"list-resources/vm.md.tmpl":        {"vms.list", "terraform query", "`timeouts.read` bounds it: 5m"},
 	} {
 		content, err := os.ReadFile(filepath.Join(into, "templates", file))
 		if err != nil {

@@ -15,13 +15,14 @@ type page struct {
 	// reads are privileges of what only reads, where no capability names them. None
 	// of them is an error: what may not be read is left out.
 	reads []proxmox.Need
-	// timeouts says how an operation is bounded where that is not by the resource's
-	// attribute of that name.
+	// timeouts says what bounds an operation where that is not what bounds all others
+	// of its kind.
 	timeouts string
 }
 
 var (
 	readsBridges  = proxmox.Need{Path: "/sdn/zones/localnetwork/{bridge}", Privilege: "SDN.Audit", Why: "see the bridge; SDN.Use does too"}
+	readsNodes    = proxmox.Need{Path: "/nodes/{node}", Privilege: "Sys.Audit", Why: "see the node's clock"}
 	readsStorages = proxmox.Need{Path: "/storage/{storage}", Privilege: "Datastore.Audit", Why: "see the storage; Datastore.AllocateSpace does too"}
 	readsTemplate = proxmox.Need{Path: "/vms/{template}", Privilege: "VM.Audit", Why: "read the template"}
 )
@@ -31,14 +32,17 @@ var fencing = []string{"vm.stop", "vm.start", "vm.link-down", "vm.link-up", "nod
 // pages are all pages with privileges, by folder and name. A test holds that none
 // is missing, and that no capability is on no page.
 var pages = map[string]page{
-	"resources/proxmox_connection": {capabilities: []string{"cluster.identity"}, reads: []proxmox.Need{readsStorages, readsBridges, readsTemplate}},
+	"resources/proxmox_connection": {
+		capabilities: []string{"cluster.identity", "id-ledger"},
+		reads:        []proxmox.Need{readsNodes, readsStorages, readsBridges, readsTemplate},
+	},
 	"resources/proxmox_fence_action": {
 		capabilities: fencing,
 		timeouts:     "`timeout` bounds the fence, and its lifting. A refresh may take as long as the provider's `timeouts` allow for `read`.",
 	},
 	"resources/proxmox_firewall": {
 		capabilities: []string{"firewall", "firewall.node", "firewall.cluster"},
-		timeouts:     "The provider's `timeouts` bound each operation.",
+		timeouts:     "The provider's `timeouts` bound each operation: " + defaults() + " unless they say otherwise.",
 	},
 	"resources/proxmox_seed_iso":  {capabilities: []string{"seed_iso"}},
 	"resources/proxmox_container": {capabilities: []string{"container.create", "id-ledger", "container.privileged", "container.migrate"}},
@@ -48,13 +52,16 @@ var pages = map[string]page{
 	}},
 
 	"data-sources/proxmox_firewall_log": {capabilities: []string{"firewall.log", "firewall.node-log"}},
-	"data-sources/proxmox_guest_probe":  {capabilities: []string{"probe.agent-ping", "probe.service"}},
-	"data-sources/proxmox_guests":       {capabilities: []string{"vms.list", "vm.nics"}},
-	"data-sources/proxmox_node":         {capabilities: []string{"node.status"}, reads: []proxmox.Need{readsStorages, readsBridges}},
-	"data-sources/proxmox_nodes":        {capabilities: []string{"node.status"}, reads: []proxmox.Need{readsStorages, readsBridges}},
-	"data-sources/proxmox_replication":  {capabilities: []string{"replication-jobs.list", "replication.lag"}},
-	"data-sources/proxmox_storage":      {capabilities: []string{"storage.status"}},
-	"data-sources/proxmox_template":     {reads: []proxmox.Need{readsTemplate}},
+	"data-sources/proxmox_guest_probe": {
+		capabilities: []string{"probe.agent-ping", "probe.service"},
+		timeouts:     "`timeout` bounds the probe.",
+	},
+	"data-sources/proxmox_guests":      {capabilities: []string{"vms.list", "vm.nics"}},
+	"data-sources/proxmox_node":        {capabilities: []string{"node.status"}, reads: []proxmox.Need{readsStorages, readsBridges}},
+	"data-sources/proxmox_nodes":       {capabilities: []string{"node.status"}, reads: []proxmox.Need{readsStorages, readsBridges}},
+	"data-sources/proxmox_replication": {capabilities: []string{"replication-jobs.list", "replication.lag"}},
+	"data-sources/proxmox_storage":     {capabilities: []string{"storage.status"}},
+	"data-sources/proxmox_template":    {reads: []proxmox.Need{readsTemplate}},
 
 	"list-resources/proxmox_vm":        {capabilities: []string{"vms.list"}},
 	"list-resources/proxmox_container": {capabilities: []string{"vms.list"}},

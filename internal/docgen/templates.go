@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
 	"terraform-provider-proxmox/internal/framework"
+	"terraform-provider-proxmox/internal/framework/fences"
 )
 
 // What a template has in place of a section that is generated, on a line of its
@@ -59,25 +61,37 @@ func complete(template, name string) (string, error) {
 	if !known {
 		return "", errors.New("nothing says which privileges it needs")
 	}
-	if strings.Count(template, privilegesHere) != 1 {
-		return "", fmt.Errorf("its template has no line %q", strings.TrimSpace(privilegesHere))
+	for _, place := range []string{privilegesHere, timeoutsHere} {
+		if strings.Count(template, place) != 1 {
+			return "", fmt.Errorf("its template has no line %q", strings.TrimSpace(place))
+		}
 	}
 	privileges, err := about.privileges()
 	if err != nil {
 		return "", err
 	}
-	return strings.NewReplacer(privilegesHere, privileges, timeoutsHere, about.limits()).Replace(template), nil
+	return strings.NewReplacer(privilegesHere, privileges, timeoutsHere, about.limits(path.Dir(name))).Replace(template), nil
 }
 
-// limits is the section on timeouts.
-func (p page) limits() string {
+// limits is the section on timeouts of a page in that folder.
+func (p page) limits(folder string) string {
 	const head = "## Timeouts\n\n"
-	if p.timeouts != "" {
+	switch {
+	case p.timeouts != "":
 		return head + p.timeouts + "\n"
+	case folder == "resources":
+		return head + defaults() + ". The resource's `timeouts` change that, and for all resources the provider's.\n"
+	case folder == "actions":
+		return head + fmt.Sprintf("`timeout` bounds it, %s unless given; the provider's `timeouts` do not.\n", fences.DefaultTimeout)
+	default:
+		return head + fmt.Sprintf("The provider's `timeouts.read` bounds it: %s unless set.\n", short(framework.DefaultTimeouts().Read))
 	}
+}
+
+// defaults are the timeouts of resources.
+func defaults() string {
 	t := framework.DefaultTimeouts()
-	return head + fmt.Sprintf("`create` may take %s, `read` %s, `update` %s and `delete` %s. The resource's `timeouts` change that, and for all resources the provider's.\n",
-		short(t.Create), short(t.Read), short(t.Update), short(t.Delete))
+	return fmt.Sprintf("`create` may take %s, `read` %s, `update` %s and `delete` %s", short(t.Create), short(t.Read), short(t.Update), short(t.Delete))
 }
 
 // short is a duration without its zeros: 30m.
