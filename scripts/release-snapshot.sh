@@ -24,7 +24,12 @@ $tool goreleaser release --snapshot --clean --skip "$skip"
 
 cd dist
 sums=$(echo terraform-provider-proxmox_*_SHA256SUMS)
+# The manifest is published under this name, and copied only then.
+cp ../terraform-registry-manifest.json "${sums%SHA256SUMS}manifest.json"
 sha256sum --check --quiet "$sums"
 grep -q '_manifest\.json$' "$sums"
 [ ! -e "$sums.sig" ] || gpg --batch --quiet --verify "$sums.sig" "$sums"
 ls -l -- *.zip *.tar.gz *.json "$sums"*
+
+cd ..
+scripts/with-cli.sh scripts/install-release.sh dist
