@@ -177,10 +177,14 @@ func IsLostAnswer(err error) bool {
 }
 
 // IsNotBegun reports whether a call is known not to have begun although it
-// failed for no fault of its own: nobody could be reached, or a lock could not
-// be had in time. A mutation may be repeated, after ownership was checked
-// again. A task that ran is begun.
+// failed for no fault of its own: nobody could be reached, a lock could not be had
+// in time, or it was not sent for it had waited too long. A mutation may be
+// repeated, after ownership was checked again. A task that ran is begun.
 func IsNotBegun(err error) bool {
+	var late *LateError
+	if errors.As(err, &late) {
+		return true
+	}
 	if IsLostAnswer(err) {
 		return false
 	}

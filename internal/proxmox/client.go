@@ -78,7 +78,7 @@ func New(o Options) (*Client, error) {
 // the endpoint, errors, credentials, the bound of requests in flight, the log.
 func (c *Client) chain(hosts []string, transport http.RoundTripper, credentials credentials) http.RoundTripper {
 	transport = &logging{next: transport, log: c.options.Log, clock: c.clock}
-	transport = &limiting{next: transport, slots: make(chan struct{}, c.options.Limits.single())}
+	transport = &limiting{next: transport, slots: make(chan struct{}, c.options.Limits.single()), clock: c.clock}
 	transport = &authorizing{next: transport, credentials: credentials}
 	transport = &explaining{next: transport}
 	failover := &failingOver{next: transport, hosts: hosts}

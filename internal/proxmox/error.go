@@ -75,6 +75,14 @@ func (e *LostAnswerError) Error() string {
 
 func (e *LostAnswerError) Unwrap() error { return e.Err }
 
+// LateError is a mutation that was not sent: since its guest was read so much time
+// has passed that it may be another one by now. The gate is to be asked anew.
+type LateError struct{ Method, Path string }
+
+func (e *LateError) Error() string {
+	return fmt.Sprintf("%s %s was not sent: the guest was read too long ago", e.Method, e.Path)
+}
+
 // InterruptedError says that waiting for a task ended before the task did: it
 // may still be running.
 type InterruptedError struct {

@@ -76,7 +76,7 @@ func (g *Gate) FenceTarget(ctx context.Context, guest Guest) (*FenceTarget, erro
 		return nil, g.refuse(guest, s)
 	}
 	f := fenceTarget(s.config.Kind, s.config.Node, s.config.VMID)
-	f.permission.grant.digest = s.config.Digest
+	f.permission.grant.digest, f.permission.grant.read = s.config.Digest, g.c.clock.Now()
 	f.config = s.config
 	return f, nil
 }
@@ -159,5 +159,6 @@ func (s *VMService) SetLinks(ctx context.Context, p PowerPermission, config *Gue
 		params.Set(slot, device.raw())
 	}
 	defer s.c.View.Drop(granted.node)
-	return s.c.call(guarded(ctx), http.MethodPut, s.path(granted.node, granted.vmid, "config"), granted.params(params, digested), nil)
+	params = granted.params(params, digested)
+	return s.c.call(granted.guard(ctx, params), http.MethodPut, s.path(granted.node, granted.vmid, "config"), params, nil)
 }

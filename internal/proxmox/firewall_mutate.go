@@ -18,7 +18,7 @@ var ErrForeign = errors.New("the firewall does not belong to a guest that was ma
 // FirewallPermission permits one mutation of one firewall. [*Owned] does of its
 // guest's, [*SharedFirewall] of what belongs to no guest.
 type FirewallPermission interface {
-	spendOn(scope FirewallScope) (FirewallScope, error)
+	spendOn(scope FirewallScope) (FirewallScope, grant, error)
 }
 
 // SharedFirewall permits one mutation of the firewall of a node, of the cluster
@@ -39,24 +39,24 @@ func (g *Gate) SharedFirewall(scope FirewallScope, foreign bool) (*SharedFirewal
 	return granted, nil
 }
 
-func (p *SharedFirewall) spendOn(scope FirewallScope) (FirewallScope, error) {
+func (p *SharedFirewall) spendOn(scope FirewallScope) (FirewallScope, grant, error) {
 	if p == nil {
-		return FirewallScope{}, ErrNoPermission
+		return FirewallScope{}, grant{}, ErrNoPermission
 	}
 	if p.scope != scope {
-		return FirewallScope{}, fmt.Errorf("%w: it is for %s, not for %s", ErrNoPermission, p.scope, scope)
+		return FirewallScope{}, grant{}, fmt.Errorf("%w: it is for %s, not for %s", ErrNoPermission, p.scope, scope)
 	}
-	_, err := p.permission.spend()
-	return scope, err
+	granted, err := p.permission.spend()
+	return scope, granted, err
 }
 
-func (o *Owned) spendOn(scope FirewallScope) (FirewallScope, error) {
+func (o *Owned) spendOn(scope FirewallScope) (FirewallScope, grant, error) {
 	if o == nil || !scope.OfGuest() || scope.VMID != o.VMID() {
-		return FirewallScope{}, ErrNoPermission
+		return FirewallScope{}, grant{}, ErrNoPermission
 	}
 	granted, err := o.spend()
 	scope.Node = granted.node
-	return scope, err
+	return scope, granted, err
 }
 
 // Marked finds whose guest has an id: it has to be in range and to carry a
@@ -110,11 +110,11 @@ func (s *FirewallService) change(ctx context.Context, p FirewallPermission, scop
 	if p == nil {
 		return ErrNoPermission
 	}
-	scope, err := p.spendOn(scope)
+	scope, granted, err := p.spendOn(scope)
 	if err != nil {
 		return err
 	}
-	return s.c.call(guarded(ctx), method, scope.path(rest...), params, nil)
+	return s.c.call(granted.guard(ctx, params), method, scope.path(rest...), params, nil)
 }
 
 // Insert makes a rule the first of the list: PVE knows no other place, and takes
@@ -255,7 +255,7 @@ func (s *FirewallService) group(ctx context.Context, p FirewallPermission, scope
 	if p == nil {
 		return ErrNoPermission
 	}
-	if _, err := p.spendOn(scope); err != nil {
+	if _, _, err := p.spendOn(scope); err != nil {
 		return err
 	}
 	return s.c.call(guarded(ctx), http.MethodPost, at("cluster", "firewall", "groups"), params, nil)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
+	"time"
 )
 
 // Kind is the kind of a guest, as PVE's paths name it.
@@ -81,6 +82,8 @@ type grant struct {
 	node   string
 	vmid   int
 	digest string
+	// read is when the gate has read the guest, zero where that is no matter.
+	read time.Time
 	// fence marks a permission that reaches strangers: it stops, starts and
 	// changes links, and nothing else.
 	fence bool
@@ -110,7 +113,8 @@ func (p *permission) spend() (grant, error) {
 // Owned permits one mutation of one guest that carries our marker. Only the
 // gate makes one that is worth anything. It is good for one call right after
 // the gate's read: where PVE takes a digest the call carries it, and where it
-// takes none the time in between is the remaining risk.
+// takes none the time in between is the remaining risk, which is bounded by
+// permitLife.
 type Owned struct {
 	permission permission
 	config     *GuestConfig
@@ -173,7 +177,9 @@ func (g *Gate) granted(guest Guest, s sight) (*Owned, error) {
 	if !s.standing.Owned() {
 		return nil, g.refuse(guest, s)
 	}
-	return permit(s.config), nil
+	own := permit(s.config)
+	own.permission.grant.read = g.c.clock.Now()
+	return own, nil
 }
 
 // permit makes the permission for the guest whose configuration was read.

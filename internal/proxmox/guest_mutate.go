@@ -31,7 +31,8 @@ func (s *guestService) Update(ctx context.Context, own *Owned, u ConfigUpdate) e
 	}
 	defer s.c.View.dropGuest(granted.node, granted.vmid)
 	path := s.path(granted.node, granted.vmid, "config")
-	return s.c.call(guarded(ctx), http.MethodPut, path, granted.params(params, digested), nil)
+	params = granted.params(params, digested)
+	return s.c.call(granted.guard(ctx, params), http.MethodPut, path, params, nil)
 }
 
 // Resize grows a volume to a size. A larger one already makes a VM's task fail, and
@@ -97,6 +98,9 @@ func (s *guestService) power(ctx context.Context, p PowerPermission, verb string
 	return s.task(ctx, p, http.MethodPost, []string{"status", verb}, params, undigested)
 }
 
+// digestParam makes PVE refuse a change of what is no longer as it was read.
+const digestParam = "digest"
+
 // digestUse tells the calls that take a digest.
 type digestUse bool
 
@@ -114,7 +118,8 @@ func (s *guestService) task(ctx context.Context, p PowerPermission, method strin
 		return UPID{}, ErrNoPermission
 	}
 	defer s.c.View.dropGuest(granted.node, granted.vmid)
-	return s.c.startTask(guarded(ctx), method, s.path(granted.node, granted.vmid, rest...), granted.params(params, use))
+	params = granted.params(params, use)
+	return s.c.startTask(granted.guard(ctx, params), method, s.path(granted.node, granted.vmid, rest...), params)
 }
 
 // grantOf spends a permission, of which there may be none, or one for a guest of
@@ -130,9 +135,17 @@ func (s *guestService) grantOf(p PowerPermission) (grant, error) {
 	return granted, err
 }
 
+// guard marks the call that the grant is spent on, see [guarded] and [timely].
+func (g grant) guard(ctx context.Context, params url.Values) context.Context {
+	if params.Has(digestParam) || g.read.IsZero() {
+		return guarded(ctx)
+	}
+	return timely(ctx, g.read.Add(permitLife))
+}
+
 func (g grant) params(params url.Values, use digestUse) url.Values {
 	if use == digested {
-		params.Set("digest", g.digest)
+		params.Set(digestParam, g.digest)
 	}
 	return params
 }

@@ -101,9 +101,12 @@ func isPooled(req *http.Request) bool { return isRead(req) && !protectedRead.Mat
 
 // limiting bounds the requests in flight that do not wait for one of the shared
 // connections.
+// It is the last to see a request before that is sent, and refuses one that waited
+// longer than it may.
 type limiting struct {
 	next  http.RoundTripper
 	slots chan struct{}
+	clock clock
 }
 
 func (t *limiting) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -116,6 +119,9 @@ func (t *limiting) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, req.Context().Err()
 	}
 	defer func() { <-t.slots }()
+	if isLate(req.Context(), t.clock.Now()) {
+		return nil, &unsentError{&LateError{Method: req.Method, Path: apiPath(req)}}
+	}
 	return t.next.RoundTrip(req)
 }
 
@@ -133,12 +139,28 @@ func resend(req *http.Request) (*http.Request, error) {
 	return clone, nil
 }
 
+// permitLife is how long after the gate's read a call without a digest may be sent.
+// What could delay it for longer are credentials that PVE refuses, for which it
+// takes three seconds, an endpoint that does not answer before another one does, and
+// other requests.
+const permitLife = 2 * time.Second
+
 type guardedKey struct{}
 
 // guarded marks a mutation that the gate permitted: the permission holds for
 // this very moment, so that the call is not repeated later.
-func guarded(ctx context.Context) context.Context {
-	return context.WithValue(ctx, guardedKey{}, true)
+func guarded(ctx context.Context) context.Context { return timely(ctx, time.Time{}) }
+
+// timely is guarded for a call that carries no digest, so that nothing but the
+// time tells that the guest is still the one that the gate has read: past its end
+// the call fails with a [*LateError].
+func timely(ctx context.Context, end time.Time) context.Context {
+	return context.WithValue(ctx, guardedKey{}, end)
 }
 
 func isGuarded(ctx context.Context) bool { return ctx.Value(guardedKey{}) != nil }
+
+func isLate(ctx context.Context, now time.Time) bool {
+	end, _ := ctx.Value(guardedKey{}).(time.Time)
+	return !end.IsZero() && now.After(end)
+}

@@ -37,7 +37,7 @@ func (s *VMService) RegenerateCloudInit(ctx context.Context, own *Owned) error {
 	if err != nil {
 		return err
 	}
-	return s.c.call(guarded(ctx), http.MethodPut, s.path(granted.node, granted.vmid, "cloudinit"), nil, nil)
+	return s.c.call(granted.guard(ctx, nil), http.MethodPut, s.path(granted.node, granted.vmid, "cloudinit"), nil, nil)
 }
 
 // MoveDisk copies a disk's volume to another storage or into another format,
