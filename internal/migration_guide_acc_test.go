@@ -1,6 +1,7 @@
 package internal_test
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -10,21 +11,33 @@ import (
 	"terraform-provider-proxmox/internal/pvelab"
 )
 
-// TestAccMigrationGuide follows the guide for those who come from another provider
+// TestAccMigrationGuide follows the guides for those who come from another provider
 // with a running VM that nobody marked: it is taken over as it is, and let go again.
 func TestAccMigrationGuide(t *testing.T) {
 	t.Parallel()
+
+	for _, guide := range []string{"coming-from-bpg", "coming-from-telmate"} {
+		t.Run(guide, func(t *testing.T) {
+			t.Parallel()
+			followMigration(t, "templates/guides/"+guide+".md")
+		})
+	}
+}
+
+func followMigration(t *testing.T, guide string) {
+	t.Helper()
 
 	target := acctest.NewLab(t, pvelab.Options{})
 	vmid := target.Foreign(0)
 	acctest.Must(t, target.Hand.CreateVM(t.Context(), target.Node, vmid, byhand.Params{
 		"name": "web-1", "description": "made elsewhere", "cores": 2, "memory": 2048, "scsihw": "virtio-scsi-single",
-		"scsi0": "local-lvm:20", "net0": "virtio,bridge=vmbr0,tag=20", "boot": "order=scsi0",
+		"scsi0": "local-lvm:20", "net0": "virtio,bridge=vmbr0,tag=20", "boot": "order=scsi0", "tags": "web",
+		"ide2": "local-lvm:cloudinit", "ciuser": "ops",
 	}))
 	acctest.Must(t, target.Hand.Power(t.Context(), vmid, "start"))
 	before := target.Lab.Counters().Snapshot()
 
-	shown := shownIn(t, "templates/guides/coming-from-bpg.md")
+	shown := shownIn(t, guide)
 	_, recipe, found := strings.Cut(shown, "import {")
 	if !found {
 		t.Fatal("the guide imports nothing")
@@ -36,6 +49,8 @@ func TestAccMigrationGuide(t *testing.T) {
 	unchanged(t, workspace)
 	if vm := acctest.Resource(t, workspace, "proxmox_vm.web"); vm.Values["marked"] != true || vm.Values["description"] != "made elsewhere" {
 		t.Errorf("the VM is %v", vm.Values)
+	} else if init := fmt.Sprint(vm.Values["cloud_init_effective"]); !strings.Contains(init, "ops") {
+		t.Errorf("cloud-init is given %s", init)
 	}
 
 	acctest.Must(t, workspace.Write(target.Provider()+"removed {\n  from = proxmox_vm.web\n  lifecycle {\n    destroy = false\n  }\n}\n"))
