@@ -63,6 +63,16 @@ func NewLabOf(t testing.TB, options pvelab.Options, p provider.Provider, token s
 	return &Lab{Server: server, Lab: lab, Hand: hand, config: config}
 }
 
+// NextRun has the provider begin anew, as the CLI does for each plan and apply: it
+// knows nothing of what it has read.
+func (l *Lab) NextRun(t testing.TB) {
+	t.Helper()
+
+	if diagnostics := l.Configure(t, l.config); len(diagnostics) != 0 {
+		t.Fatalf("the provider is not configured: %s", diagnostics)
+	}
+}
+
 // Restrict has the provider go on with the token of a new user who holds nothing
 // but privileges on paths, such as "VM.Audit VM.PowerMgmt" on "/vms".
 func (l *Lab) Restrict(t *testing.T, rights map[string]string) {
