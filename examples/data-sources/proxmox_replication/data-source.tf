@@ -1,5 +1,5 @@
 data "proxmox_replication" "erp" {
-  guest   = 101
+  vmid    = 101
   max_lag = "5m"
 }
 

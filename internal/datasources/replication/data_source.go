@@ -81,7 +81,7 @@ func (m *model) read(ctx context.Context, client *proxmox.Client) error {
 }
 
 func (m *model) wants(j proxmox.ReplicationJob) bool {
-	return (m.Guest.IsNull() || int(m.Guest.ValueInt64()) == j.Guest) && (m.Job.IsNull() || m.Job.ValueString() == j.ID)
+	return (m.VMID.IsNull() || int(m.VMID.ValueInt64()) == j.Guest) && (m.Job.IsNull() || m.Job.ValueString() == j.ID)
 }
 
 // nodeJobs are the states of a node's jobs with its clock, or why they cannot be

@@ -73,10 +73,10 @@ func TestReplicationReady(t *testing.T) {
 
 	bothVersions(t, func(t *testing.T, version string) {
 		lab := newLab(t, version)
-		state, first := read(t, lab, protocol.Object{"guest": 101, "max_lag": "5m"}, synced)
+		state, first := read(t, lab, protocol.Object{"vmid": 101, "max_lag": "5m"}, synced)
 		state.Want(t, protocol.Object{"ready": true})
 		first.Want(t, protocol.Object{
-			"id": job, "guest": 101.0, "source": "pve1", "target": "pve2", "schedule": "daily", "comment": "erp", "enabled": true,
+			"id": job, "vmid": 101.0, "source": "pve1", "target": "pve2", "schedule": "daily", "comment": "erp", "enabled": true,
 			"fail_count": 0.0, "error": "", "duration_seconds": 3.0, "ready": true,
 		})
 		must(t, lab.Faults().AgeReplication(job, time.Hour))

@@ -10,7 +10,7 @@ import (
 
 // model is what is asked for and what was found.
 type model struct {
-	Guest  types.Int64  `tfsdk:"guest"`
+	VMID   types.Int64  `tfsdk:"vmid"`
 	Job    types.String `tfsdk:"job"`
 	MaxLag types.String `tfsdk:"max_lag"`
 	Ready  types.Bool   `tfsdk:"ready"`
@@ -20,7 +20,7 @@ type model struct {
 // job is a job with its state. A nil is what is not known, or never was.
 type job struct {
 	ID              string   `tfsdk:"id"`
-	Guest           int64    `tfsdk:"guest"`
+	VMID            int64    `tfsdk:"vmid"`
 	Source          string   `tfsdk:"source"`
 	Target          string   `tfsdk:"target"`
 	Schedule        string   `tfsdk:"schedule"`
@@ -39,7 +39,7 @@ type job struct {
 
 func newJob(j proxmox.ReplicationJob, lag *int64, problems ...string) job {
 	one := job{
-		ID: j.ID, Guest: int64(j.Guest), Source: j.Source, Target: j.Target, Schedule: j.Schedule, Comment: j.Comment,
+		ID: j.ID, VMID: int64(j.Guest), Source: j.Source, Target: j.Target, Schedule: j.Schedule, Comment: j.Comment,
 		Enabled: !bool(j.Disabled), LastSync: stamp(j.LastSync), LastTry: stamp(j.LastTry), NextSync: stamp(j.NextSync),
 		FailCount: int64(j.FailCount), Error: j.Error, LagSeconds: lag, Ready: len(problems) == 0, Problems: append([]string{}, problems...),
 	}

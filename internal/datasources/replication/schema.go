@@ -13,8 +13,8 @@ func replicationSchema() schema.Schema {
 		MarkdownDescription: "Storage replication jobs, which copy guests' volumes to other nodes of the cluster, and whether their replicas can be relied on. " +
 			"The lag is that of the last sync, not of the data. Jobs of guests that the token may not read (VM.Audit) are left out.",
 		Attributes: map[string]schema.Attribute{
-			"guest": schema.Int64Attribute{Optional: true, Validators: []validator.Int64{framework.VMID()}, MarkdownDescription: "Only jobs of this guest."},
-			"job":   schema.StringAttribute{Optional: true, MarkdownDescription: "Only this job, such as `101-0`."},
+			"vmid": schema.Int64Attribute{Optional: true, Validators: []validator.Int64{framework.VMID()}, MarkdownDescription: "Only jobs of the guest with this id."},
+			"job":  schema.StringAttribute{Optional: true, MarkdownDescription: "Only this job, such as `101-0`."},
 			"max_lag": schema.StringAttribute{
 				Optional: true, Validators: []validator.String{framework.Duration()},
 				MarkdownDescription: "How old a replica may be to be ready, such as `5m`. Any age will do unless set.",
@@ -34,7 +34,7 @@ func jobAttributes() map[string]schema.Attribute {
 	}
 	return map[string]schema.Attribute{
 		"id":        text("The guest's id with a number, such as `101-0`."),
-		"guest":     schema.Int64Attribute{Computed: true, MarkdownDescription: "The guest's id."},
+		"vmid":      schema.Int64Attribute{Computed: true, MarkdownDescription: "The guest's id."},
 		"source":    text("The node that the guest is on."),
 		"target":    text("The node that the volumes are copied to."),
 		"schedule":  text("When it runs, as a calendar event."),
