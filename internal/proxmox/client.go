@@ -1,6 +1,8 @@
 package proxmox
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -121,15 +123,53 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, out any
 // nil. A mutation with an answer that cannot be read has begun: that answer is
 // as good as lost.
 func (c *Client) call(ctx context.Context, method, path string, params url.Values, out any) error {
-	answer, err := c.exchange(ctx, method, path, params)
-	if err != nil || out == nil {
+	req, err := c.request(ctx, c.host, method, path, params)
+	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(answer.Data, out); err != nil {
+	content, err := send(c.http, req)
+	if err != nil {
+		return err
+	}
+	if out == nil {
+		out = new(json.RawMessage)
+	}
+	if err := readData(content, out); err != nil {
 		return unreadable(method, path, err)
 	}
 	return nil
 }
+
+// readData decodes what an answer has under "data", without keeping it as text
+// in between: that is most of what a refresh of many guests has to do.
+func readData(content []byte, out any) error {
+	answer, found := json.NewDecoder(bytes.NewReader(content)), false
+	if start, err := answer.Token(); err != nil || start != json.Delim('{') {
+		return cmp.Or(err, errNoData)
+	}
+	for answer.More() {
+		name, err := answer.Token()
+		if err != nil {
+			return err
+		}
+		into := any(new(json.RawMessage))
+		if name == "data" {
+			into, found = out, true
+		}
+		if err := answer.Decode(into); err != nil {
+			return err
+		}
+	}
+	if _, err := answer.Token(); err != nil {
+		return err
+	}
+	if !found {
+		return errNoData
+	}
+	return nil
+}
+
+var errNoData = errors.New("it is no object with data")
 
 func unreadable(method, path string, err error) error {
 	if method != http.MethodGet {
@@ -156,23 +196,32 @@ func (c *Client) exchange(ctx context.Context, method, path string, params url.V
 	return roundTrip(c.http, req)
 }
 
-// roundTrip sends a request down a chain of round trippers, the wire at its
-// end, which has read the answer whole.
+// roundTrip sends a request and reads what PVE has wrapped its answer in.
 func roundTrip(chain http.RoundTripper, req *http.Request) (envelope, error) {
-	resp, err := chain.RoundTrip(req)
+	content, err := send(chain, req)
 	if err != nil {
 		return envelope{}, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	content, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return envelope{}, fmt.Errorf("%s %s: %w", req.Method, apiPath(req), err)
 	}
 	var answer envelope
 	if err := json.Unmarshal(content, &answer); err != nil {
 		return envelope{}, unreadable(req.Method, apiPath(req), err)
 	}
 	return answer, nil
+}
+
+// send sends a request down a chain of round trippers, the wire at its end, which
+// has read the answer whole.
+func send(chain http.RoundTripper, req *http.Request) ([]byte, error) {
+	resp, err := chain.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	content, err := readWhole(resp.Body, resp.ContentLength)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", req.Method, apiPath(req), err)
+	}
+	return content, nil
 }
 
 const formType = "application/x-www-form-urlencoded"

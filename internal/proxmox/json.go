@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // PVE is written in Perl, where a number may become a string on the way, and a
@@ -31,6 +32,9 @@ func scalar(data []byte) (string, error) {
 	case len(data) == 0 || bytes.Equal(data, []byte("null")):
 		return "", nil
 	case data[0] == '"':
+		if plain := data[1 : len(data)-1]; !bytes.ContainsRune(plain, '\\') && utf8.Valid(plain) {
+			return string(plain), nil
+		}
 		var s string
 		err := json.Unmarshal(data, &s)
 		return s, err

@@ -234,6 +234,8 @@ var errPoolDepth = errors.New("lies too deep: PVE nests pools three levels deep,
 type census struct {
 	guests   []Resource
 	reserved []int
+	// places are where guests are in the list, by vmid.
+	places map[int]int
 }
 
 // census lists the guests that the token may see, and the ledger's entries.
@@ -246,7 +248,7 @@ func (c *Client) census(ctx context.Context) (census, error) {
 	if err != nil {
 		return census{}, err
 	}
-	var found census
+	found := census{places: make(map[int]int, len(resources))}
 	for _, r := range resources {
 		switch r.Type {
 		case "pool":
@@ -254,6 +256,7 @@ func (c *Client) census(ctx context.Context) (census, error) {
 				found.reserved = append(found.reserved, vmid)
 			}
 		case string(KindVM), string(KindContainer):
+			found.places[r.VMID] = len(found.guests)
 			found.guests = append(found.guests, r)
 		}
 	}

@@ -82,12 +82,21 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	body, err := readWhole(io.LimitReader(resp.Body, maxAnswer), resp.ContentLength)
 	if err != nil {
 		return nil, fmt.Errorf("reading the answer: %w", err)
 	}
-	resp.Body = io.NopCloser(bytes.NewReader(body))
+	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	return resp, nil
+}
+
+// readWhole reads to the end. The length in bytes, where it is told, only spares
+// growing: it is not believed beyond a megabyte.
+func readWhole(from io.Reader, length int64) ([]byte, error) {
+	var content bytes.Buffer
+	content.Grow(int(min(max(length, 0), 1<<20)) + bytes.MinRead)
+	_, err := content.ReadFrom(from)
+	return content.Bytes(), err
 }
 
 func isRead(req *http.Request) bool { return req.Method == http.MethodGet }

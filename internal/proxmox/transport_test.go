@@ -449,3 +449,29 @@ func TestLogHidesSecrets(t *testing.T) {
 		t.Errorf("the log says %q", lines)
 	}
 }
+
+func TestReadData(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]string{
+		`{"data":["a","b"],"total":2}`:                "[a b]",
+		`{"total":2,"note":{"data":["x"]},"data":[]}`: "[]",
+		`{"data":null}`:                               "[]",
+		`{"total":1}`:                                 "no object with data",
+		`{"note":{"data":[]}}`:                        "no object with data",
+		`["a"]`:                                       "no object with data",
+		`{"data":["a"]`:                               "EOF",
+		`{"data":{"a":1}}`:                            "cannot unmarshal",
+		`<html>Sign in</html>`:                        "invalid character",
+		``:                                            "EOF",
+	} {
+		var got []string
+		err := readData([]byte(content), &got)
+		text := fmt.Sprint(got)
+		if err != nil {
+			text = err.Error()
+		}
+		if !strings.Contains(text, want) {
+			t.Errorf("%s: %s, want %s", content, text, want)
+		}
+	}
+}

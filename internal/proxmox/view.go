@@ -53,16 +53,15 @@ func (v *View) census(ctx context.Context) (census, error) {
 // Guest finds a guest by its id. Not found proves nothing, see
 // [ClusterService.VMIDFree].
 func (v *View) Guest(ctx context.Context, vmid int) (Resource, bool, error) {
-	guests, err := v.Guests(ctx)
+	found, err := v.census(ctx)
 	if err != nil {
 		return Resource{}, false, err
 	}
-	for _, guest := range guests {
-		if guest.VMID == vmid {
-			return guest, true, nil
-		}
+	place, listed := found.places[vmid]
+	if !listed {
+		return Resource{}, false, nil
 	}
-	return Resource{}, false, nil
+	return found.guests[place], true, nil
 }
 
 // LiveGuests is the live state of the guests of one kind on a node, by vmid.
