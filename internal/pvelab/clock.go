@@ -37,6 +37,11 @@ func (c *clock) scale(d time.Duration) time.Duration {
 	return time.Duration(float64(d) / c.speed)
 }
 
+// unscale turns a time of the lab's into the duration of PVE's that it stands for.
+func (c *clock) unscale(d time.Duration) time.Duration {
+	return time.Duration(float64(d) * c.speed)
+}
+
 // Sleep waits for a duration of PVE's, or until ctx ends, whose error it returns.
 func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(c.scale(d))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // clusterState is what the endpoints of cluster and nodes keep in the lab.
@@ -13,9 +14,11 @@ type clusterState struct {
 	clusterName string
 	// options are datacenter.cfg.
 	options map[string]string
-	// status is what was last broadcast; statdHangs keeps it as it is.
+	// status is what was last broadcast; statdHangs keeps it as it is. statdAt is
+	// pvestatd's last round.
 	status     map[string]broadcast
 	statdHangs bool
+	statdAt    time.Time
 }
 
 func (l *Lab) initCluster() {

@@ -12,6 +12,9 @@ const (
 	broadcastEvery = 10 * time.Second
 	// broadcastLife is how long the cluster remembers what it was told.
 	broadcastLife = 5 * time.Minute
+	// shortestRound is the real time between two broadcasts at least, however fast
+	// the lab goes: one looks at every guest while everybody waits.
+	shortestRound = 100 * time.Millisecond
 )
 
 // broadcast is what pvestatd last told of a guest, node or storage. Its key is
@@ -25,13 +28,14 @@ type broadcast struct {
 // Everything that /cluster/resources, /nodes and /pools show of a status is as
 // old as the last broadcast.
 func (l *Lab) statd(ctx context.Context) {
-	for l.clock.Sleep(ctx, broadcastEvery) == nil {
+	for l.clock.Sleep(ctx, max(broadcastEvery, l.clock.unscale(shortestRound))) == nil {
 		l.locked(l.statdRound)
 	}
 }
 
-// statdRound broadcasts unless pvestatd hangs.
+// statdRound broadcasts unless pvestatd hangs, and then what was told grows old.
 func (l *Lab) statdRound() {
+	l.statdAt = l.clock.Now()
 	if !l.statdHangs {
 		l.broadcastAll()
 	}
@@ -59,8 +63,10 @@ func (l *Lab) broadcastAll() {
 	}
 }
 
+// tooOld counts up to pvestatd's last round, not to now: a machine that is too busy
+// for the next one in time is no reason to forget a node that is online.
 func (l *Lab) tooOld(b broadcast) bool {
-	return l.clock.scale(broadcastLife) < l.clock.Now().Sub(b.at)
+	return l.clock.scale(broadcastLife) < l.statdAt.Sub(b.at)
 }
 
 // heard is what was last told of an id, nil when nothing was.

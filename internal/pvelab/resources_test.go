@@ -74,6 +74,25 @@ func TestStatdBroadcastsByItself(t *testing.T) {
 	t.Error("the guest stays unknown")
 }
 
+// TestABusyLabForgetsNoNode: its clock goes on while its rounds come late.
+func TestABusyLabForgetsNoNode(t *testing.T) {
+	t.Parallel()
+	l, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.statdRound()
+	l.clock.setSkew(time.Hour)
+	if l.heard("node/pve1") == nil {
+		t.Error("no round came, and the node is unknown")
+	}
+	l.nodes["pve1"].online = false
+	l.statdRound()
+	if l.heard("node/pve1") != nil {
+		t.Error("the node does not tell of itself for an hour, and is known")
+	}
+}
+
 func TestResourcesByType(t *testing.T) {
 	t.Parallel()
 	l, c := silentLab(t)
