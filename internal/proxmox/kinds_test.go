@@ -62,31 +62,53 @@ func TestParseDevice(t *testing.T) {
 	}
 }
 
-// TestMigrationRefusal: the reason that PVE gives for a node, the guest's own first.
+// TestMigrationRefusal: the reason that PVE gives for a node, the guest's own
+// first. PVE lists allowed nodes among those that are not, with nothing against
+// them.
 func TestMigrationRefusal(t *testing.T) {
 	t.Parallel()
 
 	const check = "GET /nodes/pve1/qemu/10000/migrate?target=pve2"
-	refused := map[string]any{"pve2": map[string]any{"unavailable_storages": []string{"fast", "slow"}}, "pve3": map[string]any{}}
-	c := script(t, on(check).data200(map[string]any{
-		"not_allowed_nodes": refused, "local_disks": []any{
-			map[string]any{"volid": "local:iso/a.iso", "cdrom": 1}, map[string]any{"volid": "local-lvm:vm-10000-disk-0", "cdrom": 0},
-		},
-	}), on(check).data200(map[string]any{"not_allowed_nodes": refused, "local_resources": []string{"hostpci0", "usb1"}}))
-	m, err := c.VMs.CheckMigration(t.Context(), "pve1", 10000, "pve2")
-	if err != nil || !slices.Equal(m.Copied(), []string{"local-lvm:vm-10000-disk-0"}) {
-		t.Errorf("copied %q, %v", m.Copied(), err)
+	answer := func(running int, bound ...string) map[string]any {
+		return map[string]any{
+			"running": running, "allowed_nodes": []string{"pve4"}, "not_allowed_nodes": map[string]any{
+				"pve2": map[string]any{"unavailable_storages": []string{"fast", "slow"}}, "pve4": map[string]any{},
+				"pve3": map[string]any{"blocking-ha-resources": []any{map[string]any{"sid": "vm:7", "cause": "resource-affinity"}}},
+				"pve5": map[string]any{"unavailable-resources": []string{"hostpci0"}},
+			},
+			"local_disks": []any{
+				map[string]any{"volid": "local:iso/a.iso", "cdrom": 1}, map[string]any{"volid": "local-lvm:vm-10000-disk-0", "cdrom": 0},
+				map[string]any{"volid": "local-lvm:vm-10000-cloudinit", "cdrom": 1},
+			},
+			"local_resources": bound, "mapped-resources": []string{"usb1"},
+		}
 	}
-	for node, want := range map[string]string{"pve2": "no storage fast, slow", "pve3": "does not allow it there"} {
-		if got := m.Refusal(node); !strings.Contains(got, want) {
+	ask := func(answer map[string]any) Migration {
+		m, err := script(t, on(check).data200(answer)).VMs.CheckMigration(t.Context(), "pve1", 10000, "pve2")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	m := ask(answer(1))
+	if !slices.Equal(m.Copied(), []string{"local-lvm:vm-10000-disk-0"}) || !slices.Equal(m.Images(), []string{"local:iso/a.iso"}) {
+		t.Errorf("copied %q, images %q", m.Copied(), m.Images())
+	}
+	for node, want := range map[string]string{
+		"pve2": "no storage fast, slow", "pve3": "does not allow it there", "pve4": "", "pve5": "no resource mapping of hostpci0",
+	} {
+		if got := m.Refusal(node); !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("%s: %q", node, got)
 		}
 	}
-	if got := m.Refusal("pve4"); got != "" {
-		t.Errorf("a node that is allowed: %q", got)
-	}
-	if m, err = c.VMs.CheckMigration(t.Context(), "pve1", 10000, "pve2"); err != nil || !strings.Contains(m.Refusal("pve4"), "hostpci0, usb1") {
-		t.Errorf("with devices of its node: %q, %v", m.Refusal("pve4"), err)
+	for _, test := range []struct {
+		running int
+		bound   []string
+		want    string
+	}{{0, []string{"hostpci0", "usb1"}, "its node: hostpci0"}, {0, []string{"usb1"}, ""}, {1, []string{"usb1"}, "its node: usb1"}} {
+		if got := ask(answer(test.running, test.bound...)).Refusal("pve4"); !strings.HasSuffix(got, test.want) || test.want == "" && got != "" {
+			t.Errorf("running %d with %v: %q", test.running, test.bound, got)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,15 +16,21 @@ type Migration struct {
 	Running Bool `json:"running"`
 	// Allowed are the nodes that the VM can move to.
 	Allowed []string `json:"allowed_nodes"`
+	// Refused says what speaks against each other node. PVE lists those that are
+	// allowed here, too, with nothing against them.
 	Refused map[string]struct {
 		UnavailableStorages []string `json:"unavailable_storages"`
+		// UnavailableResources are devices whose resource mappings lack the node.
+		UnavailableResources []string `json:"unavailable-resources"`
 	} `json:"not_allowed_nodes"`
 	LocalDisks []struct {
 		VolID string `json:"volid"`
 		CDROM Bool   `json:"cdrom"`
 	} `json:"local_disks"`
-	// LocalResources are devices of the node itself that the VM has.
-	LocalResources []string `json:"local_resources"`
+	// LocalResources are devices of the node itself that the VM has, those of
+	// resource mappings among them. MappedResources bind a VM that runs alone.
+	LocalResources  []string `json:"local_resources"`
+	MappedResources []string `json:"mapped-resources"`
 }
 
 // CheckMigration asks whether a VM could move. It needs VM.Migrate, and the
@@ -36,15 +43,28 @@ func (s *VMService) CheckMigration(ctx context.Context, node string, vmid int, t
 
 // Refusal says why the VM cannot move to a node; "" when it can.
 func (m Migration) Refusal(target string) string {
+	if devices := m.bound(); len(devices) > 0 {
+		return "it has devices of its node: " + strings.Join(devices, ", ")
+	}
+	if slices.Contains(m.Allowed, target) {
+		return ""
+	}
 	switch refused, known := m.Refused[target]; {
-	case len(m.LocalResources) > 0:
-		return "it has devices of its node: " + strings.Join(m.LocalResources, ", ")
-	case known && len(refused.UnavailableStorages) > 0:
+	case len(refused.UnavailableStorages) > 0:
 		return "that node has no storage " + strings.Join(refused.UnavailableStorages, ", ")
+	case len(refused.UnavailableResources) > 0:
+		return "that node is in no resource mapping of " + strings.Join(refused.UnavailableResources, ", ")
 	case known:
 		return "Proxmox VE does not allow it there (HA rules may bind it to other nodes)"
 	}
 	return ""
+}
+
+// bound are the devices that keep the VM on its node.
+func (m Migration) bound() []string {
+	return slices.DeleteFunc(slices.Clone(m.LocalResources), func(slot string) bool {
+		return !bool(m.Running) && slices.Contains(m.MappedResources, slot)
+	})
 }
 
 // Copied are the volumes that have to be copied, since their storage is not
@@ -57,6 +77,19 @@ func (m Migration) Copied() []string {
 		}
 	}
 	return volumes
+}
+
+// Images are the images in the VM's drives that are on no shared storage. PVE
+// copies none of them, and moves no VM that has one.
+func (m Migration) Images() []string {
+	var images []string
+	for _, disk := range m.LocalDisks {
+		if bool(disk.CDROM) && !(Disk{Volume: disk.VolID}).IsCloudInit() {
+			images = append(images, disk.VolID)
+		}
+	}
+	slices.Sort(images)
+	return images
 }
 
 // Migrate starts the move of a VM to another node, while it runs if it does.

@@ -44,53 +44,30 @@ func migratePreconditions(c *call) (any, error) {
 		if name == c.node {
 			continue
 		}
+		// PVE lists the nodes that are allowed here, too, with nothing against them.
+		against := map[string]any{}
 		if missing := c.lab.unusableStorages(g.conf, name); len(missing) > 0 {
-			refused[name] = map[string]any{"unavailable_storages": missing}
-			continue
+			against["unavailable_storages"] = missing
 		}
-		allowed = append(allowed, name)
+		refused[name] = against
+		if len(against) == 0 {
+			allowed = append(allowed, name)
+		}
+	}
+	bound, mapped := g.localResources()
+	devices := map[string]any{}
+	for key, name := range mapped {
+		devices[key] = map[string]any{"name": name}
 	}
 	out := map[string]any{
 		"running": boolInt(g.run != nil), "allowed_nodes": allowed, "not_allowed_nodes": refused,
-		"local_disks": c.lab.localDisks(g), "local_resources": []string{},
-		"mapped-resources": []string{}, "mapped-resource-info": map[string]any{},
+		"local_disks": c.lab.localDisks(g), "local_resources": bound,
+		"mapped-resources": sortedKeys(mapped), "mapped-resource-info": devices,
 	}
 	if !c.lab.is8() {
 		out["has-dbus-vmstate"] = 1
 	}
 	return out, nil
-}
-
-// localDisks describes the volumes that are on no shared storage.
-func (l *Lab) localDisks(g *guest) []map[string]any {
-	disks := []map[string]any{}
-	for _, key := range sortedKeys(g.conf) {
-		if !isDriveSlot(key) && !unusedRE.MatchString(key) {
-			continue
-		}
-		d := parseDrive(g.conf[key])
-		id, _, ok := volumeParts(d.file())
-		if s := l.storages[id]; !ok || (s != nil && s.shared) {
-			continue
-		}
-		unused := unusedRE.MatchString(key)
-		disk := map[string]any{
-			"volid": d.file(), "cdrom": boolInt(d.isCDROM()), "is_unused": boolInt(unused),
-			"is_attached": boolInt(!unused), "is_tpmstate": boolInt(key == "tpmstate0"), "is_vmstate": 0,
-			"shared": boolInt(d["shared"] == "1"), "replicate": boolInt(d["replicate"] != "0"),
-		}
-		if !unused {
-			disk["drivename"] = key
-		}
-		if !l.is8() {
-			disk["is_cloudinit"] = boolInt(d.isCloudInit())
-		}
-		if d["size"] != "" {
-			disk["size"] = d.size()
-		}
-		disks = append(disks, disk)
-	}
-	return disks
 }
 
 func migrateVM(c *call) (any, error) {
@@ -147,8 +124,12 @@ func (m *migration) work(t *task) error {
 	return t.withLock(m.vmid, func() error {
 		m.logf(t, "starting migration of VM %d to node '%s'", m.vmid, m.to)
 		var locals []string
+		if err := t.step(m.prepare); err != nil {
+			m.logf(t, "ERROR: migration aborted (duration %s): %s", m.duration(t), strings.TrimSpace(err.Error()))
+			return fail("migration aborted")
+		}
 		err := t.step(func() (err error) {
-			locals, err = m.begin()
+			locals, err = m.begin(t)
 			return err
 		})
 		if err != nil {
@@ -175,18 +156,35 @@ func (m *migration) fails(t *task, err error) error {
 	return fail("migration aborted")
 }
 
+// prepare refuses a VM that is locked, or bound to its node, and a target that
+// does not answer.
+func (m *migration) prepare() error {
+	g, err := m.c.lab.vmOn(m.from, m.vmid)
+	if err == nil {
+		err = g.checkLock()
+	}
+	if err == nil {
+		err = m.checkDevices(g)
+	}
+	if err == nil && !m.c.lab.nodes[m.to].online {
+		err = fail("Can't connect to destination address using public key")
+	}
+	return err
+}
+
 // begin locks the VM and lists the volumes that have to be copied.
-func (m *migration) begin() ([]string, error) {
+func (m *migration) begin(t *task) ([]string, error) {
 	l := m.c.lab
 	g, err := l.vmOn(m.from, m.vmid)
 	if err != nil {
 		return nil, err
 	}
-	if err := g.checkLock(); err != nil {
-		return nil, err
+	images := l.localImages(g)
+	for _, volid := range images {
+		m.logf(t, "can't migrate local disk '%s': local cdrom image", volid)
 	}
-	if !l.nodes[m.to].online {
-		return nil, fail("Can't connect to destination address using public key")
+	if len(images) > 0 {
+		return nil, fail("can't migrate VM - check log")
 	}
 	var locals []string
 	for _, volid := range g.volumes() {

@@ -1,6 +1,7 @@
 package pvelab
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -220,6 +221,36 @@ func TestMigrate(t *testing.T) {
 	if a := c.call("POST", "/nodes/pve2/qemu/100/migrate", form("target=pve2")); a.errors["target"] != "target is local node." {
 		t.Errorf("to itself: %v", a.errors)
 	}
+}
+
+// TestMigrateRefuses: what binds a VM to its node, before the task and in it.
+func TestMigrateRefuses(t *testing.T) {
+	t.Parallel()
+	l, c := vmLab(t, Options{})
+	l.locked(func() {
+		if _, err := l.storages["local"].addFile("pve1", "iso/a.iso", 16979968); err != nil {
+			t.Fatal(err)
+		}
+	})
+	c.create("vmid=100", "scsi0=nfs:1", "ide2=local:cloudinit", "serial0=socket", "usb0=spice")
+	conditions := func() map[string]any {
+		answer, _ := c.must("GET", "/nodes/pve1/qemu/100/migrate", "target=pve2").(map[string]any)
+		return answer
+	}
+	// An allowed node is listed in both places.
+	if got := fmt.Sprint(conditions()["allowed_nodes"], conditions()["not_allowed_nodes"], conditions()["local_resources"]); got != "[pve2 pve3] map[pve2:map[] pve3:map[]] []" {
+		t.Errorf("the VM may go to %s", got)
+	}
+	c.must("PUT", "/nodes/pve1/qemu/100/config", "usb1=mapping=stick")
+	if got := fmt.Sprint(conditions()["local_resources"], conditions()["mapped-resources"], conditions()["mapped-resource-info"]); got != "[usb1] [usb1] map[usb1:map[name:stick]]" {
+		t.Errorf("it is bound by %s", got)
+	}
+	c.must("PUT", "/nodes/pve1/qemu/100/config", "ide3=local:iso/a.iso,media=cdrom")
+	if exit := c.task("POST", "/nodes/pve1/qemu/100/migrate", "target=pve2"); exit != "migration aborted" {
+		t.Errorf("with an image of its node the migration ends with %q", exit)
+	}
+	c.must("PUT", "/nodes/pve1/qemu/100/config", "ide3=none,media=cdrom")
+	c.must("POST", "/nodes/pve1/qemu/100/migrate", "target=pve2") // A mapped device stays behind.
 }
 
 func TestSnapshots(t *testing.T) {

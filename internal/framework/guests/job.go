@@ -21,6 +21,8 @@ type Working interface {
 	Create(ctx context.Context) error
 	// Update does what is planned with a guest that there is.
 	Update(ctx context.Context) error
+	// Leave readies the guest for a move to another node.
+	Leave(ctx context.Context) error
 	// Write brings volumes and configuration to what is planned; config is what the
 	// gate has just read.
 	Write(ctx context.Context, config *proxmox.GuestConfig) error
@@ -233,7 +235,7 @@ func (j *Job) mark(ctx context.Context) error {
 // configure brings the guest to its node and then has the kind write its volumes
 // and its configuration.
 func (j *Job) configure(ctx context.Context, own Working) error {
-	if err := j.relocate(ctx); err != nil {
+	if err := j.relocate(ctx, own); err != nil {
 		return err
 	}
 	if j.own == nil {
@@ -255,10 +257,13 @@ func (j *Job) configure(ctx context.Context, own Working) error {
 }
 
 // relocate moves the guest to the node that is planned.
-func (j *Job) relocate(ctx context.Context) error {
+func (j *Job) relocate(ctx context.Context, own Working) error {
 	target := j.Plan.Text("node")
 	if !j.State.Exists() || target == "" || target == j.State.Text("node") {
 		return nil
+	}
+	if err := own.Leave(ctx); err != nil {
+		return err
 	}
 	if _, err := j.Client.Migrate(ctx, j.Guest, j.Spend(), target, j.PowerOptions(ctx)); err != nil {
 		return err

@@ -86,6 +86,9 @@ func (j *job) containerSpec(ctx context.Context) (proxmox.ContainerSpec, error) 
 	}, nil
 }
 
+// Leave does nothing.
+func (j *job) Leave(context.Context) error { return nil }
+
 // Write grows the volumes and writes the configuration: in this order, since a
 // volume's size is part of what is written.
 func (j *job) Write(ctx context.Context, config *proxmox.GuestConfig) error {

@@ -3,7 +3,9 @@ package vm
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -11,6 +13,7 @@ import (
 
 	"terraform-provider-proxmox/internal/framework"
 	"terraform-provider-proxmox/internal/framework/guests"
+	"terraform-provider-proxmox/internal/framework/seeds"
 	"terraform-provider-proxmox/internal/framework/settings"
 	"terraform-provider-proxmox/internal/proxmox"
 )
@@ -19,6 +22,8 @@ import (
 type draft struct {
 	*guests.Draft
 	seed seedNote
+	// leavesSeed is set where the VM moves away from its seed.
+	leavesSeed bool
 	// template is the one that a new guest is made from; nil where it is not known.
 	template *proxmox.GuestConfig
 }
@@ -98,7 +103,8 @@ func (d *draft) Storages() map[string]path.Path {
 	return wanted
 }
 
-// CheckMove asks PVE whether the VM can move.
+// CheckMove asks PVE whether the VM can move. Its own seed does not keep it where
+// it is: that is made anew on the other node.
 func (d *draft) CheckMove(ctx context.Context, c *guests.Checker) (how, refusal string, err error) {
 	target := d.Plan.Text("node")
 	migration, err := c.Client.VMs.CheckMigration(ctx, d.State.Text("node"), d.State.Integer("vmid"), target)
@@ -112,7 +118,20 @@ func (d *draft) CheckMove(ctx context.Context, c *guests.Checker) (how, refusal 
 	if disks := migration.Copied(); len(disks) > 0 {
 		how += fmt.Sprintf(" Its volumes on storages that are not shared are copied: %s.", disks)
 	}
-	return how, migration.Refusal(target), nil
+	images := migration.Images()
+	foreign := slices.DeleteFunc(slices.Clone(images), func(volid string) bool {
+		name, ok := seeds.ParseName(volid)
+		return ok && name.UID == d.State.Text("uid")
+	})
+	if d.leavesSeed = len(foreign) < len(images); d.leavesSeed {
+		how += " Its seed is on a storage that is not shared, and is made anew there."
+		d.planSeed(ctx)
+	}
+	refusal = migration.Refusal(target)
+	if refusal == "" && len(foreign) > 0 {
+		refusal = fmt.Sprintf("its drives hold images of a storage that is not shared, %s, which have to be taken out first", strings.Join(foreign, ", "))
+	}
+	return how, refusal, nil
 }
 
 // CheckChange refuses to detach the disk that the VM boots from.

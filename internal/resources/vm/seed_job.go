@@ -63,6 +63,32 @@ func (j *job) placeSeed(ctx context.Context, config *proxmox.GuestConfig) error 
 	return nil
 }
 
+// Leave takes the guest's seed out of its drive where it is to be made anew on the
+// node that the guest moves to: PVE moves no VM that has an image of its node.
+func (j *job) Leave(ctx context.Context) error {
+	if planned, ok := seedOf(ctx, j.Plan.Values["seed"], j.Diags); ok && !planned.VolumeID.IsUnknown() {
+		return nil
+	}
+	err := j.Configure(ctx, func(config *proxmox.GuestConfig) (proxmox.ConfigUpdate, error) {
+		update := proxmox.ConfigUpdate{Set: map[string]string{}}
+		for slot, drive := range config.CDROMs() {
+			if j.isOwnSeed(drive.Volume) {
+				update.Set[slot] = emptyDrive
+			}
+		}
+		for slot, value := range config.Pending {
+			if update.Set[slot] == "" && j.isOwnSeed(mediumIn(value)) {
+				update.Revert = append(update.Revert, slot)
+			}
+		}
+		return update, nil
+	})
+	if err != nil {
+		return fmt.Errorf("take the seed out of its drive, to move the VM: %w", err)
+	}
+	return nil
+}
+
 // abandonSeed remembers that the image in state is to go.
 func (j *job) abandonSeed(ctx context.Context) {
 	old, ok := j.heldSeed(ctx)

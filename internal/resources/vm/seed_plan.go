@@ -30,7 +30,7 @@ func (d *draft) planGivenSeed(ctx context.Context) {
 	held, _ := seedOf(ctx, d.State.Values["seed"], d.Diags)
 	c := d.seedContext(given)
 	planned, err := seeds.Draft{
-		Config: given.Model, State: held.Model, There: held.VolumeID.ValueString() != "", Moved: !given.Storage.Equal(held.Storage),
+		Config: given.Model, State: held.Model, There: held.VolumeID.ValueString() != "", Moved: d.leavesSeed || !given.Storage.Equal(held.Storage),
 		WasGiven: d.seed.Given, Context: c, SameContext: c != nil && given.UsesSecrets() && !d.Differs("name") && !d.MACsChange(),
 	}.Plan(ctx)
 	if err != nil {
