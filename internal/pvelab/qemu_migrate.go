@@ -62,7 +62,7 @@ func migratePreconditions(c *call) (any, error) {
 	out := map[string]any{
 		"running": boolInt(g.run != nil), "allowed_nodes": allowed, "not_allowed_nodes": refused,
 		"local_disks": c.lab.localDisks(g), "local_resources": bound,
-		"mapped-resources": sortedKeys(mapped), "mapped-resource-info": devices,
+		"mapped-resources": append([]string{}, sortedKeys(mapped)...), "mapped-resource-info": devices,
 	}
 	if !c.lab.is8() {
 		out["has-dbus-vmstate"] = 1
