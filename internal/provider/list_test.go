@@ -248,6 +248,29 @@ func TestListBesideSilentNode(t *testing.T) {
 	}
 }
 
+// TestListLeavesOutWhatCannotBeRead holds that no resource is listed as null or
+// half filled in where the whole of it is asked for: it is named in a warning.
+func TestListLeavesOutWhatCannotBeRead(t *testing.T) {
+	t.Parallel()
+
+	for _, status := range []int{http.StatusForbidden, 595} {
+		for skip := 1; skip <= 2; skip++ { // The marker is read first, then an import reads, then a refresh.
+			lab := newListLab(t)
+			_, err := lab.Faults().Add(pvelab.Fault{
+				Path: "/nodes/pve2/qemu/20001/pending", Skip: skip, Times: -1, Status: status, Text: "Permission check failed (/vms/20001, VM.Audit)",
+			})
+			check(t, err)
+			found, diagnostics := lab.List(t, "proxmox_vm", nil, 0, true)
+			if len(diagnostics) != 1 || !strings.Contains(diagnostics.Warnings().String(), "Cannot read web (20001), which is left out") {
+				t.Errorf("%d after %d: %s", status, skip, diagnostics)
+			}
+			if len(found) != 2 || found[0].Resource["name"] != "half" || found[1].Resource["name"] != "db" {
+				t.Errorf("%d after %d: found %v", status, skip, found)
+			}
+		}
+	}
+}
+
 // TestListNeedsARange holds that nothing is listed as ours where no range says
 // what may be.
 func TestListNeedsARange(t *testing.T) {

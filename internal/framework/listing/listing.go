@@ -86,10 +86,7 @@ func (s Search) result(ctx context.Context, req list.ListRequest, look Candidate
 	result.DisplayName = item.Name
 	framework.SetIdentity(ctx, result.Identity, item.Identity, &result.Diagnostics)
 	if req.IncludeResource && !result.Diagnostics.HasError() {
-		read(ctx, s.Kind, &result)
-		if result.Resource == nil {
-			return nil
-		}
+		return read(ctx, s.Kind, result)
 	}
 	return &result
 }

@@ -16,38 +16,39 @@ type Importer interface {
 }
 
 // read fills in the resource of a result: exactly what an import by its identity
-// gives. Resource is nil for one that went meanwhile.
-func read(ctx context.Context, kind Importer, result *list.ListResult) {
+// gives. One that cannot be read is a warning and no result: of a resource that is
+// null, or filled in half, the CLI generates no valid configuration, and Terraform
+// 1.14 and 1.15 even crash. It returns nil for one that went meanwhile.
+func read(ctx context.Context, kind Importer, result list.ListResult) *list.ListResult {
 	identity := result.Identity
 	state := tfsdk.State{Raw: result.Resource.Raw, Schema: result.Resource.Schema}
 	imported := resource.ImportStateResponse{State: state, Identity: clone(identity)}
 	imported.Private = empty(imported.Private)
 	kind.ImportState(ctx, resource.ImportStateRequest{Identity: clone(identity)}, &imported)
 	if imported.Diagnostics.HasError() {
-		result.Diagnostics = unread(result, imported.Diagnostics)
-		return
+		return unread(result, imported.Diagnostics)
 	}
 	found := resource.ReadResponse{State: imported.State, Identity: clone(identity), Private: imported.Private}
 	kind.Read(ctx, resource.ReadRequest{State: imported.State, Identity: clone(identity), Private: imported.Private}, &found)
 	switch {
-	case found.Diagnostics.HasError():
-		result.Diagnostics = unread(result, found.Diagnostics)
-	case found.State.Raw.IsNull():
-		result.Resource = nil
-	default:
-		result.Diagnostics.Append(found.Diagnostics...)
-		result.Resource.Raw = found.State.Raw
+	case found.State.Raw.IsNull() && !found.Diagnostics.HasError():
+		return nil
+	case found.Diagnostics.HasError(), len(found.Diagnostics) > 0 && found.State.Raw.Equal(imported.State.Raw):
+		return unread(result, found.Diagnostics)
 	}
+	result.Diagnostics.Append(found.Diagnostics...)
+	result.Resource.Raw = found.State.Raw
+	return &result
 }
 
-// unread turns the errors about one resource into warnings: the others can still
-// be listed, and this one by its identity.
-func unread(result *list.ListResult, problems diag.Diagnostics) diag.Diagnostics {
+// unread is what becomes of a result whose resource cannot be read: the others can
+// still be listed, and this one without its resource.
+func unread(result list.ListResult, problems diag.Diagnostics) *list.ListResult {
 	diags := result.Diagnostics
 	for _, each := range problems {
-		diags.AddWarning("Cannot read "+result.DisplayName+": "+each.Summary(), each.Detail())
+		diags.AddWarning("Cannot read "+result.DisplayName+", which is left out: "+each.Summary(), each.Detail())
 	}
-	return diags
+	return &list.ListResult{Diagnostics: diags}
 }
 
 // empty is private state with nothing in it. The framework does not export its
