@@ -127,7 +127,11 @@ func (c *Checker) checkRoot() {
 				"Sign in so, or set it on the node, where it stays as it is while it is not configured here.")
 	}
 	c.draft.EachChange(func(s *settings.Setting, at path.Path, planned, _ attr.Value) { refuse("set", s, at, planned) })
-	c.draft.eachRemoval(func(s *settings.Setting, at path.Path, _, held attr.Value) { refuse("remove", s, at, held) })
+	c.draft.eachRemoval(func(s *settings.Setting, at path.Path, _, held attr.Value) {
+		if !s.Form.Same(s.None(), held) { // What is PVE's default most likely stands nowhere.
+			refuse("remove", s, at, held)
+		}
+	})
 }
 
 // checkSince refuses settings that the cluster's version does not know.

@@ -45,11 +45,25 @@ func (j *Job) Configure(ctx context.Context, build func(*proxmox.GuestConfig) (p
 // first value of a slot that the guest lacks.
 func (j *Job) Writer(config *proxmox.GuestConfig, create func(g *settings.Group, slot string, planned map[string]attr.Value) (string, error)) (*settings.Writer, error) {
 	real := Wanted(config)
-	w := &settings.Writer{Applied: j.Applied, Real: real, Now: maps.Clone(real), Create: func(g *settings.Group, slot string, planned attr.Value) (string, error) {
+	w := &settings.Writer{Applied: j.applied(), Real: real, Now: maps.Clone(real), Create: func(g *settings.Group, slot string, planned attr.Value) (string, error) {
 		return create(g, slot, settings.Fields(planned))
 	}}
 	w.Object(j.Kind.Table, path.Empty(), "", j.Config.Object(), j.Plan.Object())
 	return w, errors.Join(w.Problems...)
+}
+
+// applied are the paths of what was applied, and of what is configured and, by the
+// state, holds already: an imported guest's defaults are not written out, some of
+// which PVE takes from root alone.
+func (j *Job) applied() settings.Applied {
+	applied := settings.Applied{}
+	maps.Copy(applied, j.Applied)
+	j.Kind.Table.EachIn(path.Empty(), j.Config.Object(), j.Plan.Object(), j.State.Object(), func(_ *settings.Setting, at path.Path, planned, held attr.Value) {
+		if held != nil && settings.IsKnown(planned) && planned.Equal(held) {
+			applied[at.String()] = true
+		}
+	})
+	return applied
 }
 
 // ConfigUpdate turns what was compared into one change, the marker kept in the
