@@ -2,7 +2,9 @@ package seeds
 
 import (
 	"context"
+	"slices"
 
+	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 )
 
@@ -64,7 +66,15 @@ func (d Draft) same() bool {
 	if given && !d.Config.InstanceID.Equal(d.State.InstanceID) || !given && d.WasGiven {
 		return false
 	}
-	return d.SameContext && d.Config.SameInputs(d.State)
+	return (d.SameContext || d.unread()) && d.Config.SameInputs(d.State)
+}
+
+// unread reports whether nobody said what is in the image: an import cannot read
+// it, and a configuration that is generated from one says nothing. Such an image is
+// kept.
+func (d Draft) unread() bool {
+	silent := !slices.ContainsFunc(d.Config.content(), func(value attr.Value) bool { return !value.IsNull() })
+	return silent && d.State.InstanceID.IsNull()
 }
 
 // digest is the digest of the image that is configured, "" while it is not

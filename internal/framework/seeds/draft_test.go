@@ -50,6 +50,8 @@ func TestDraft(t *testing.T) {
 	unknown.UserData = types.StringUnknown()
 	imported := placed(t, given(script))
 	imported.UserData, imported.InstanceID = types.StringNull(), types.StringNull()
+	silent := given("")
+	silent.UserData = types.StringNull()
 
 	const (
 		same = iota
@@ -66,6 +68,9 @@ func TestDraft(t *testing.T) {
 		"other user data":          {config: given(other), state: placed(t, given(script)), sameContext: true, image: fresh},
 		"not known yet":            {config: unknown, state: placed(t, given(script)), sameContext: true, image: fresh, instance: "unknown"},
 		"imported":                 {config: given(script), state: imported, sameContext: true, image: same},
+		"imported, nothing said":   {config: silent, state: imported, image: same, instance: "old"},
+		"nothing said of one made": {config: silent, state: placed(t, given(script)), image: fresh},
+		"an empty one":             {config: silent, state: placed(t, silent), image: same},
 		"gone":                     {config: given(script), state: placed(t, given(script)), gone: true, sameContext: true, image: fresh},
 		"to another storage":       {config: given(script), state: placed(t, given(script)), moved: true, sameContext: true, image: fresh, instance: "old"},
 		"an id of one's own":       {config: named(given(script), "mine"), state: placed(t, given(script)), sameContext: true, image: fresh, instance: "mine"},
