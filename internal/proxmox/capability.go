@@ -1,6 +1,7 @@
 package proxmox
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -69,17 +70,31 @@ func CapabilityOf(name string) (Capability, bool) {
 	return capabilities[i], true
 }
 
-// Purposes says what a privilege on a path is for: "clone the template
-// (vm.create)". The path is one of PVE's refusals.
+// namedPurposes is how many capabilities a purpose names.
+const namedPurposes = 3
+
+// Purposes says what a privilege on a path is for, with the first capabilities of
+// each purpose: "clone the template (vm.create)". The path is one of PVE's refusals.
 func Purposes(path, privilege string) []string {
 	var found []string
+	names := map[string][]string{}
 	for _, c := range capabilities {
 		for _, n := range c.Needs {
-			purpose := n.Why + " (" + c.Name + ")"
-			if (n.Privilege == privilege || n.Privilege8 == privilege) && matches(n.Path, path) && !slices.Contains(found, purpose) {
-				found = append(found, purpose)
+			if n.Privilege != privilege && n.Privilege8 != privilege || !matches(n.Path, path) || slices.Contains(names[n.Why], c.Name) {
+				continue
 			}
+			if names[n.Why] == nil {
+				found = append(found, n.Why)
+			}
+			names[n.Why] = append(names[n.Why], c.Name)
 		}
+	}
+	for i, why := range found {
+		named := names[why]
+		if more := len(named) - namedPurposes; more > 0 {
+			named = append(named[:namedPurposes], fmt.Sprintf("%d more", more))
+		}
+		found[i] = why + " (" + strings.Join(named, ", ") + ")"
 	}
 	return found
 }
