@@ -19,34 +19,40 @@ func TestMain(m *testing.M) {
 	acctest.Main(m)
 }
 
+// needsActions are the examples that only a CLI which knows actions, queries and
+// imports by identity can read; internal/docgen looks at them, too.
+var needsActions = regexp.MustCompile(`/actions/|/import-by-identity\.tf$|\.tfquery\.hcl$`)
+
 // TestAccExamplesAreValid holds every example that users are shown against the
 // schema.
 func TestAccExamplesAreValid(t *testing.T) {
 	t.Parallel()
 
 	target := acctest.NewLab(t, pvelab.Options{})
-	for _, file := range filesMatching(t, regexp.MustCompile(`\.tf$`)) {
+	for _, file := range filesMatching(t, regexp.MustCompile(`\.(tf|tfquery\.hcl)$`)) {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
 
-			configuration := string(read(t, file))
+			workspace := target.Workspace(t)
+			if needsActions.MatchString(file) {
+				acctest.NeedActions(t, workspace)
+			}
+			configuration, validate := string(read(t, file)), []string{"validate", "-no-color"}
+			if strings.HasSuffix(file, ".hcl") {
+				writeQuery(t, workspace, configuration)
+				configuration, validate = "", append(validate, "-query")
+			}
 			if !strings.Contains(configuration, "required_providers") {
 				configuration = target.Provider() + configuration
 			}
-			workspace := target.Workspace(t)
-			if strings.HasSuffix(file, "import-by-identity.tf") {
-				t.Skip("not every CLI has identities; internal/docgen looks at it")
-			}
-			if strings.Contains(file, "/actions/") && !workspace.HasActions(t.Context()) {
-				t.Skip("this CLI has no actions: Terraform has them from 1.14 on")
-			}
 			acctest.Must(t, workspace.Write(configuration))
-			acctest.MustRun(t, workspace, "validate", "-no-color")
+			acctest.MustRun(t, workspace, validate...)
 
 			// Formatting is judged on the file as it is shown.
-			example := filepath.Join(workspace.Dir(), "example.tf")
-			acctest.Must(t, os.WriteFile(example, read(t, file), 0o600))
-			acctest.MustRun(t, workspace, "fmt", "-check", "-diff", "example.tf")
+			_, ending, _ := strings.Cut(filepath.Base(file), ".")
+			example := "example." + ending
+			acctest.Must(t, os.WriteFile(filepath.Join(workspace.Dir(), example), read(t, file), 0o600))
+			acctest.MustRun(t, workspace, "fmt", "-check", "-diff", example)
 		})
 	}
 }

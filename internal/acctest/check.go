@@ -157,6 +157,14 @@ func Must(t *testing.T, err error) {
 	must(t, err)
 }
 
+// NeedActions skips the test where the CLI knows neither actions nor `query`.
+func NeedActions(t *testing.T, workspace *cli.Workspace) {
+	t.Helper()
+	if !workspace.HasActions(t.Context()) {
+		t.Skip("this CLI has no actions and no query: Terraform has them from 1.14 on")
+	}
+}
+
 // MustRun runs a command of the CLI and fails the test when it fails.
 func MustRun(t *testing.T, workspace *cli.Workspace, args ...string) string {
 	t.Helper()

@@ -23,8 +23,9 @@ type schemas struct {
 }
 
 type schema struct {
-	Version int64 `json:"version"`
-	Block   block `json:"block"`
+	// Version is nil for an action: the CLI prints none.
+	Version *int64 `json:"version,omitempty"`
+	Block   block  `json:"block"`
 }
 
 type block struct {
@@ -106,6 +107,10 @@ func readSchemas(ctx context.Context, server tfprotov6.ProviderServer) (*schemas
 			}
 		}
 	}
+	for name, each := range found.Actions {
+		each.Version = nil
+		found.Actions[name] = each
+	}
 	for name, each := range identities.IdentitySchemas {
 		if found.Identities[name], err = newIdentity(each); err != nil {
 			return nil, fmt.Errorf("identity of %s: %w", name, err)
@@ -128,7 +133,7 @@ func newSchema(from *tfprotov6.Schema) (schema, error) {
 		return schema{}, errors.New("it has blocks, where this provider has nested attributes only")
 	}
 	attributes, err := newAttributes(from.Block.Attributes)
-	return schema{Version: from.Version, Block: block{
+	return schema{Version: &from.Version, Block: block{
 		Attributes: attributes, Description: from.Block.Description, DescriptionKind: kindOf(from.Block.DescriptionKind), Deprecated: from.Block.Deprecated,
 	}}, err
 }

@@ -164,8 +164,8 @@ func (w *Workspace) Plan(ctx context.Context, extra ...string) (changes bool, ou
 	return false, output, err
 }
 
-// HasActions reports whether the CLI knows action blocks: Terraform does from
-// 1.14 on, OpenTofu does not.
+// HasActions reports whether the CLI knows action blocks, and list blocks with
+// `query`: Terraform does from 1.14 on, OpenTofu does not.
 func (w *Workspace) HasActions(ctx context.Context) bool {
 	output, err := w.Run(ctx, "version")
 	var major, minor int
@@ -209,6 +209,8 @@ type Resource struct {
 	Mode    string         `json:"mode"`
 	Tainted bool           `json:"tainted"`
 	Values  map[string]any `json:"values"`
+	// Identity is nil where the CLI knows no identities.
+	Identity map[string]any `json:"identity"`
 }
 
 // Resource returns the resource at an address such as proxmox_vm.a.
