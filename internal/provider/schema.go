@@ -131,7 +131,7 @@ func defaultsAttribute() schema.Attribute {
 			},
 			"bridge": schema.StringAttribute{
 				Optional:            true,
-				MarkdownDescription: "The bridge that network interfaces are attached to. Environment: `PROXMOX_BRIDGE`.",
+				MarkdownDescription: "The bridge that new network devices are attached to; those of a clone keep the template's unless they name one. Environment: `PROXMOX_BRIDGE`.",
 			},
 			"pool": schema.StringAttribute{
 				Optional: true, Validators: []validator.String{framework.PoolName()},

@@ -61,7 +61,7 @@ var Docs = map[string]string{
 	"timeout": "How long it may take in all until it is proven, or brought back (`" + DefaultTimeout + "` unless given).",
 	"guest_timeout": "How long each guest of a node may take to shut down before the plug is pulled, and HA the same (`" + DefaultGuestTimeout +
 		"` unless given).",
-	"require_durable": "Refuse a fence that would not outlast a restart: a guest with `onboot`, or one that HA would start again.",
+	"require_durable": "Refuse a fence that would not outlast a restart: a guest with `onboot`, or one of which it cannot be read what HA wants. HA is asked to stop what it manages.",
 	"precondition":    "What has to hold before anything is stopped. What cannot be told does not hold.",
 	"replication":     "A replica that has to be recent.",
 	"job":             "The replication job, such as `101-0`. One that has failed since its last success is not ready, whatever its lag.",
