@@ -3,6 +3,8 @@
 package protocol
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-framework/provider"
@@ -118,6 +120,19 @@ func Attribute(diagnostic *tfprotov6.Diagnostic) string {
 	}
 	name, _ := diagnostic.Attribute.Steps()[0].(tftypes.AttributeName)
 	return string(name)
+}
+
+// Path tells where a diagnostic points, such as "rules.0.macro", "" when it points
+// nowhere.
+func Path(diagnostic *tfprotov6.Diagnostic) string {
+	if diagnostic.Attribute == nil {
+		return ""
+	}
+	var steps []string
+	for _, step := range diagnostic.Attribute.Steps() {
+		steps = append(steps, fmt.Sprint(step))
+	}
+	return strings.Join(steps, ".")
 }
 
 func must(t testing.TB, err error) {

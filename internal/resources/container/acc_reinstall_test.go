@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"terraform-provider-proxmox/internal/acctest"
-	"terraform-provider-proxmox/internal/acctest/byhand"
 	"terraform-provider-proxmox/internal/acctest/cli"
 	"terraform-provider-proxmox/internal/pvelab"
 )
@@ -172,57 +171,5 @@ func TestAccContainer_reinstallAbandoned(t *testing.T) {
 	acctest.MustRun(t, workspace, "destroy", "-auto-approve")
 	if left := containers(t, target); len(left) > 0 {
 		t.Errorf("containers are left: %v", left)
-	}
-}
-
-// TestAccContainer_reinstallRefused: nothing is touched that could not be brought
-// back.
-func TestAccContainer_reinstallRefused(t *testing.T) {
-	t.Parallel()
-	root := func(t *testing.T, target *acctest.Target) *byhand.Hand {
-		hand, err := byhand.Login(context.Background(), target.Endpoint, "root@pam", target.Lab.RootPassword(), target.Lab.CAPEM())
-		acctest.Must(t, err)
-		return hand
-	}
-	tests := map[string]struct {
-		spoil func(t *testing.T, target *acctest.Target)
-		want  string
-	}{
-		"an unlisted volume": {func(t *testing.T, target *acctest.Target) {
-			byHand(t, target, 20000, byhand.Params{"mp7": "local-lvm:1,mp=/by-hand"})
-		}, "mp7=local-lvm:vm-20000-disk-3"},
-		"protection": {func(t *testing.T, target *acctest.Target) {
-			byHand(t, target, 20000, byhand.Params{"protection": 1})
-		}, "protected"},
-		"a bind mount": {func(t *testing.T, target *acctest.Target) {
-			hand := root(t, target)
-			acctest.Must(t, hand.Call(context.Background(), http.MethodPut, "/nodes/pve1/lxc/20000/config", byhand.Params{"mp8": "/srv,mp=/srv"}, nil))
-		}, "mp8 (bind mount or device)"},
-		"features": {func(t *testing.T, target *acctest.Target) {
-			hand := root(t, target)
-			acctest.Must(t, hand.Call(context.Background(), http.MethodPut, "/nodes/pve1/lxc/20000/config", byhand.Params{"features": "nesting=1,keyctl=1"}, nil))
-		}, "features"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			target := acctest.NewLab(t, pvelab.Options{})
-			workspace := target.Workspace(t)
-			stopped := strings.Replace(databaseConfig(target, oldTemplate, ""), "reinstall ", "power = \"stopped\"\n  reinstall ", 1)
-			acctest.Must(t, workspace.Write(stopped))
-			acctest.MustRun(t, workspace, "apply", "-auto-approve")
-			before := target.Lab.Contents(20000)
-			test.spoil(t, target)
-			acctest.Must(t, workspace.Write(strings.Replace(stopped, oldTemplate, newTemplate, 1)))
-			output, err := workspace.Run(context.Background(), "plan")
-			if err == nil || !strings.Contains(acctest.Unwrap(output+err.Error()), test.want) {
-				t.Errorf("the plan does not refuse it with %q: %v\n%s", test.want, err, output)
-			}
-			for slot, content := range before {
-				if target.Lab.Contents(20000)[slot] != content {
-					t.Errorf("%s was touched", slot)
-				}
-			}
-		})
 	}
 }

@@ -20,6 +20,14 @@ func place(t *testing.T, version string) *protocol.Lab {
 	})
 }
 
+// protocolLab is the same with defaults.
+func protocolLab(t *testing.T, defaults protocol.Object) *protocol.Lab {
+	t.Helper()
+	return protocol.NewLabOf(t, pvelab.Options{Speed: fast}, provider.New("test")(), "full", protocol.Object{
+		"vmid_range": protocol.Object{"first": 20000, "last": 29999}, "defaults": defaults,
+	})
+}
+
 func placed(extra protocol.Object) protocol.Object {
 	config := protocol.Object{
 		"hostname": "db", "template": oldTemplate, "root_volume": protocol.Object{"storage": "local-lvm", "size_gib": 1.0},
