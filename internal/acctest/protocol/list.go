@@ -123,3 +123,15 @@ func (s *Server) IdentityAttributes(t testing.TB, name string) map[string]bool {
 
 // ForgetIdentity makes the resource one that a CLI keeps without identity.
 func (r *Resource) ForgetIdentity() { r.identity = nil }
+
+// Generated is the configuration that a newer CLI writes for the resource as it is.
+func (r *Resource) Generated(t testing.TB) Object {
+	t.Helper()
+
+	generated, err := r.server.server.GenerateResourceConfig(t.Context(), &tfprotov6.GenerateResourceConfigRequest{TypeName: r.name, State: dynamic(t, r.state)})
+	must(t, err)
+	if len(generated.Diagnostics) != 0 {
+		t.Fatal(Diagnostics(generated.Diagnostics))
+	}
+	return objectOf(t, r.decode(t, generated.Config))
+}

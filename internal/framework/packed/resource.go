@@ -39,6 +39,9 @@ type Resource interface {
 	resource.ResourceWithConfigure
 	resource.ResourceWithModifyPlan
 	resource.ResourceWithIdentity
+	// SpareConfig takes out of a configuration that is generated from a state what
+	// needs no saying.
+	SpareConfig(ctx context.Context, config *tfsdk.State, diags *diag.Diagnostics)
 }
 
 // Of is the constructor of a resource's packed variant.

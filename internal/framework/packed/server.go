@@ -5,9 +5,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
@@ -57,11 +59,13 @@ func (s *server) GetMetadata(ctx context.Context, req *tfprotov6.GetMetadataRequ
 	return resp, err
 }
 
-// GetProviderSchema leaves the variants out.
+// GetProviderSchema leaves the variants out. It says that the server generates
+// configurations, which the framework can and does not say.
 func (s *server) GetProviderSchema(ctx context.Context, req *tfprotov6.GetProviderSchemaRequest) (*tfprotov6.GetProviderSchemaResponse, error) {
 	resp, err := s.Server.GetProviderSchema(ctx, req)
 	if err == nil {
 		hide(resp.ResourceSchemas)
+		resp.ServerCapabilities.GenerateResourceConfig = true
 	}
 	return resp, err
 }
@@ -151,6 +155,29 @@ func (s *server) ApplyResourceChange(ctx context.Context, req *tfprotov6.ApplyRe
 	if err == nil {
 		err = unpack(&resp.NewState)
 	}
+	return resp, err
+}
+
+// GenerateResourceConfig has the resource spare what the framework generates. What
+// cannot be spared is left as it is.
+func (s *server) GenerateResourceConfig(ctx context.Context, req *tfprotov6.GenerateResourceConfigRequest) (*tfprotov6.GenerateResourceConfigResponse, error) {
+	resp, err := s.Server.GenerateResourceConfig(ctx, req)
+	v, packed := s.variants[req.TypeName]
+	if err != nil || !packed || resp.Config == nil {
+		return resp, err
+	}
+	of := v.full(ctx)
+	config := tfsdk.State{Schema: of.schema}
+	if config.Raw, err = resp.Config.Unmarshal(of.typ); err != nil || config.Raw.IsNull() {
+		return resp, err
+	}
+	var diags diag.Diagnostics
+	v.SpareConfig(ctx, &config, &diags)
+	if diags.HasError() {
+		return resp, nil
+	}
+	spared, err := tfprotov6.NewDynamicValue(of.typ, config.Raw)
+	resp.Config = &spared
 	return resp, err
 }
 
