@@ -37,6 +37,9 @@ type Destroyed struct {
 // ErrProtected says that a guest is protected against its destruction.
 var ErrProtected = errors.New("the guest is protected: set protection to off first")
 
+// protected reports whether PVE refuses to destroy a guest and to change its volumes.
+func (c *GuestConfig) protected() bool { return c.Get("protection") == "1" }
+
 // AbandonedError is a guest whose lock nobody will lift: the task that took it
 // is no more, as when its node restarted in the middle of a clone.
 type AbandonedError struct {
@@ -135,7 +138,7 @@ func (d *destruction) try(ctx context.Context) error {
 // mayDestroy refuses what PVE would refuse only in its task, or not at all.
 // PVE destroys a suspended guest, whose lock stays until it is resumed.
 func (d *destruction) mayDestroy(config *GuestConfig) error {
-	if config.Get("protection") == "1" {
+	if config.protected() {
 		return ErrProtected
 	}
 	if lock := config.Lock(); lock != "" && lock != "suspended" {

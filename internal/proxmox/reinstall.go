@@ -122,7 +122,7 @@ func (r *reinstallation) isNew(config *GuestConfig) bool {
 
 // replace takes what is kept out of the container and destroys it.
 func (r *reinstallation) replace(ctx context.Context, config *GuestConfig) error {
-	if config.Get("protection") == "1" {
+	if config.protected() {
 		return ErrProtected
 	}
 	if err := r.demandKept(ctx, config); err != nil {
@@ -203,6 +203,10 @@ func (r *reinstallation) demandKept(ctx context.Context, config *GuestConfig) er
 func (r *reinstallation) build(ctx context.Context) error {
 	spec := r.spec.New
 	spec.Node, spec.Rests = r.guest.Node, !r.wasRunning
+	// What is kept could not come back into a protected one: the caller's last write
+	// protects it.
+	spec.Settings = maps.Clone(spec.Settings)
+	delete(spec.Settings, "protection")
 	if r.holder.VMID != 0 {
 		spec.Node = r.holder.Node // The volumes are there.
 		if err := r.demandHeld(ctx); err != nil {

@@ -13,6 +13,11 @@ import (
 // containers: "20001-mp0>20000-mp0".
 const taskMove = "move_volume"
 
+// errProtectedMove says why a volume is not moved. PVE takes it out of the one
+// configuration before the other one's protection refuses it, and then nobody has it.
+// That neither is protected meanwhile the digests of both see to.
+var errProtectedMove = errors.New("one of them is protected, and PVE would lose the volume: set protection to off first")
+
 // misplacedError says that a volume is in both containers or in neither: by two
 // reads, between which PVE may have moved it.
 type misplacedError struct{ text string }
@@ -72,6 +77,8 @@ func (c *Client) tryMove(ctx context.Context, from, to Guest, slot string) error
 	}
 	here, there := source.Config().Get(slot), target.Config().Get(slot)
 	switch {
+	case here != "" && (source.Config().protected() || target.Config().protected()):
+		return fmt.Errorf("move %s from %s to %s: %w", slot, from, to, errProtectedMove)
 	case here == "" && there != "":
 		return nil
 	case here == "":

@@ -1,6 +1,7 @@
 package proxmox
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -75,6 +76,41 @@ func TestMoveVolume_taken(t *testing.T) {
 		t.Errorf("it was moved %d times", moves)
 	}
 }
+
+// TestMoveVolume_protected moves nothing from a protected container and nothing to
+// one: PVE would take it out of the one and not into the other.
+func TestMoveVolume_protected(t *testing.T) {
+	t.Parallel()
+	lab := startLab(t, "9.2")
+	c := labClient(t, lab)
+	from, to := pair(t, c, nil)
+	content := lab.Contents(from.VMID)["mp0"]
+	protect := func(guest Guest, value string) {
+		_, err := c.Configure(t.Context(), guest, nil, func(*GuestConfig) (ConfigUpdate, error) {
+			return ConfigUpdate{Set: map[string]string{"protection": value}}, nil
+		})
+		noError(t, err)
+	}
+	for _, guest := range []Guest{from, to} {
+		protect(guest, "1")
+		if err := c.moveVolume(t.Context(), from, to, "mp0"); !errors.Is(err, errProtectedMove) {
+			t.Errorf("%s is protected: %v", guest, err)
+		}
+		protect(guest, "0")
+	}
+	if moves := movesOf(lab); moves != 0 || lab.Contents(from.VMID)["mp0"] != content || content == "" {
+		t.Errorf("it was moved %d times, and the first one holds %v", moves, lab.Contents(from.VMID))
+	}
+
+	// Who protects it after the read is found out by the digest.
+	late := labClient(t, lab)
+	late.http = &meanwhile{next: late.http, when: isMove, do: func() { protect(to, "1") }}
+	if err := late.moveVolume(t.Context(), from, to, "mp0"); !errors.Is(err, errProtectedMove) || lab.Contents(from.VMID)["mp0"] != content {
+		t.Errorf("protected meanwhile: %v, the first one holds %v", err, lab.Contents(from.VMID))
+	}
+}
+
+func isMove(req *http.Request) bool { return strings.HasSuffix(req.URL.Path, "/move_volume") }
 
 func movesOf(lab *pvelab.Lab) int {
 	return lab.Counters().Snapshot().Requests["POST /nodes/{node}/lxc/{vmid}/move_volume"]

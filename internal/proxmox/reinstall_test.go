@@ -148,7 +148,9 @@ func TestReinstall(t *testing.T) {
 			c := labClient(t, lab)
 			guest := database(t, c)
 			before := lab.Contents(guest.VMID)
-			done, err := c.Reinstall(t.Context(), rebuilt(guest))
+			spec := rebuilt(guest)
+			spec.New.Settings["protection"] = "1" // For the caller to write, when mp0 is back.
+			done, err := c.Reinstall(t.Context(), spec)
 			noError(t, err)
 			if done.Guest.VMID != guest.VMID || done.Guest.UID != uidA {
 				t.Errorf("got %+v", done)

@@ -54,7 +54,9 @@ func TestAccContainer_reinstall(t *testing.T) {
 			before := target.Lab.Contents(vmid)
 			uid := acctest.Resource(t, workspace, address).Values["uid"]
 
-			for _, next := range []string{databaseConfig(target, newTemplate, "1"), databaseConfig(target, newTemplate, "2")} {
+			// The last one is protected from then on, and gets its data back all the same.
+			protected := block(target, newTemplate, fmt.Sprintf(database, `, trigger = "2"`)+"  protection = true\n")
+			for _, next := range []string{databaseConfig(target, newTemplate, "1"), protected} {
 				acctest.Must(t, workspace.Write(next))
 				plan := acctest.Unwrap(acctest.MustRun(t, workspace, "plan"))
 				for _, part := range []string{"0 to add, 1 to change, 0 to destroy", "mp0: kept", "mp1: rebuilt", "rootfs: rebuilt", "Container 20000 is reinstalled"} {
@@ -70,6 +72,11 @@ func TestAccContainer_reinstall(t *testing.T) {
 				}
 			}
 			empty(t, workspace)
+			if got := acctest.Resource(t, workspace, address).Values["protection"]; got != true {
+				t.Errorf("protection is %v", got)
+			}
+			acctest.Must(t, workspace.Write(databaseConfig(target, newTemplate, "2")))
+			acctest.MustRun(t, workspace, "apply", "-auto-approve")
 			acctest.MustRun(t, workspace, "destroy", "-auto-approve")
 			if left := containers(t, target); len(left) > 0 {
 				t.Errorf("containers are left: %v", left)
