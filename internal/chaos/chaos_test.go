@@ -5,19 +5,26 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
+	"sync"
 	"testing"
 	"time"
 
 	"terraform-provider-proxmox/internal/acctest"
+	"terraform-provider-proxmox/internal/acctest/byhand"
 	"terraform-provider-proxmox/internal/acctest/cli"
 	"terraform-provider-proxmox/internal/pvelab"
 )
 
 func TestMain(m *testing.M) { acctest.Main(m) }
 
-// fast makes the lab's tasks so short that much happens in the time that there is.
-const fast = 500
+const (
+	// fast makes the lab's tasks so short that much happens in the time that there is.
+	fast = 500
+	// logFile is where the provider logs to, in the workspace.
+	logFile = "provider.log"
+)
 
 // number reads a variable of the environment.
 func number(t *testing.T, name string, otherwise uint64) uint64 {
@@ -36,15 +43,31 @@ func number(t *testing.T, name string, otherwise uint64) uint64 {
 // trial is one run of the test.
 type trial struct {
 	t         *testing.T
+	seed      uint64
+	version   string
 	random    *rand.Rand
 	target    *acctest.Target
 	workspace *cli.Workspace
-	wanted    wanted
-	strangers []stranger
+	// hand is another user than the provider's.
+	hand   *byhand.Hand
+	wanted wanted
 	// kept is what the container's data volume holds, once it was there.
 	kept string
-	// tally counts the kinds of trouble.
-	tally map[string]int
+	// imagesBefore are those that are not ours.
+	imagesBefore []string
+	// gone are the uids of guests of ours that others have destroyed: nobody is left
+	// to delete their seeds.
+	gone []string
+	// output is what the last command has printed.
+	output string
+
+	mu        sync.Mutex
+	strangers map[int]stranger
+	// tally counts what has happened.
+	tally   map[string]int
+	history []string
+	// begun is when the last round did.
+	begun time.Time
 }
 
 func TestAccChaos(t *testing.T) {
@@ -57,82 +80,156 @@ func TestAccChaos(t *testing.T) {
 	for _, version := range []string{"9.2", "8.4"} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			target := acctest.NewLab(t, pvelab.Options{Version: version, Speed: fast})
-			c := &trial{
-				t: t, random: rand.New(rand.NewPCG(seed, 0)), target: target, workspace: target.Workspace(t),
-				wanted: firstWanted(), tally: map[string]int{},
-			}
-			c.run(time.Duration(number(t, "CHAOS_SECONDS", 15)) * time.Second)
+			newTrial(t, version, seed).run(time.Duration(number(t, "CHAOS_SECONDS", 15)) * time.Second)
 		})
 	}
 }
 
-func (c *trial) run(length time.Duration) {
-	c.makeStrangers()
-	rounds := 0
-	for end := time.Now().Add(length); time.Now().Before(end) && !c.t.Failed(); rounds++ {
-		c.wanted.change(c.random)
-		acctest.Must(c.t, c.workspace.Write(c.wanted.configuration(c.target)))
-		trouble := c.inTrouble()
-		c.tally[trouble]++
-		c.settle()
-		c.check(trouble)
+func newTrial(t *testing.T, version string, seed uint64) *trial {
+	t.Helper()
+	target := acctest.NewLab(t, pvelab.Options{Version: version, Speed: fast})
+	random := rand.New(rand.NewPCG(seed, 0))
+	c := &trial{
+		t: t, seed: seed, version: version, random: random, target: target, workspace: target.Workspace(t), wanted: firstWanted(random),
+		tally: map[string]int{}, strangers: map[int]stranger{}, hand: otherHand(t, target),
 	}
-	c.t.Logf("%d rounds: %v", rounds, c.tally)
+	c.workspace.Setenv("TF_LOG_PROVIDER", "TRACE")
+	c.workspace.Setenv("TF_LOG_PATH", filepath.Join(c.workspace.Dir(), logFile))
+	t.Cleanup(c.report)
+	c.makeStrangers()
+	c.imagesBefore = c.images()
+	if c.wanted.pool != "" {
+		acctest.Must(t, c.hand.Call(t.Context(), "POST", "/pools", byhand.Params{"poolid": c.wanted.pool}, nil))
+	}
+	return c
+}
+
+// otherHand is an operator with a token of his own, at the node that is never lost.
+func otherHand(t *testing.T, target *acctest.Target) *byhand.Hand {
+	t.Helper()
+	var token struct {
+		Value string `json:"value"`
+	}
+	acctest.Must(t, target.Hand.Call(t.Context(), "POST", "/access/users/root@pam/token/hand", byhand.Params{"privsep": 0}, &token))
+	hand, err := byhand.New(target.Lab.NodeURL(nodes[2]), "root@pam!hand", token.Value, target.Lab.CAPEM())
+	acctest.Must(t, err)
+	return hand
+}
+
+func (c *trial) run(length time.Duration) {
+	for end := time.Now().Add(length); time.Now().Before(end) && !c.t.Failed(); {
+		c.wanted.change(c.random)
+		r := draw(c.random)
+		c.begin(r.String())
+		acctest.Must(c.t, c.workspace.Write(c.wanted.configuration(c.target)))
+		c.takeIn()
+		outcome := c.inTrouble(r)
+		c.tally[outcome]++
+		c.settle()
+		c.check(outcome)
+	}
+	if c.t.Failed() {
+		return
+	}
 	c.heal()
 	c.end()
+	c.t.Logf("%d rounds: %v", len(c.history), c.tally)
 }
 
 // heal applies without trouble, as a user does who reads what the last run has said.
 func (c *trial) heal() {
-	ctx := context.Background()
+	c.begin("heal")
 	output, err := "", error(nil)
-	for range 3 {
+	for range 4 {
 		c.takeIn()
-		if output, err = c.workspace.Apply(ctx); err == nil {
+		if output, err = c.apply(); err == nil {
 			break
 		}
+		c.note("%s", output)
 	}
 	if err != nil {
 		c.t.Fatalf("it does not heal: %v\n%s", err, output)
 	}
 	c.check("heal")
-	if changes, output, err := c.workspace.Plan(ctx); err != nil || changes {
+	if changes, output, err := c.workspace.Plan(context.Background()); err != nil || changes {
 		c.t.Errorf("the plan is not empty: %v\n%s", err, output)
 	}
 	c.complete()
 }
 
+func (c *trial) apply() (string, error) {
+	var err error
+	c.output, err = c.workspace.Apply(context.Background())
+	c.settle()
+	return c.output, err
+}
+
 // end destroys everything: nothing of ours is left, and the strangers are.
 func (c *trial) end() {
+	c.begin("end")
+	c.wanted.protection = false
+	acctest.Must(c.t, c.workspace.Write(c.wanted.configuration(c.target)))
+	if output, err := c.apply(); err != nil {
+		c.t.Fatalf("the protection does not go: %v\n%s", err, output)
+	}
 	acctest.MustRun(c.t, c.workspace, "destroy", "-auto-approve")
 	c.settle()
-	if left := c.ours(); len(left) > 0 {
-		c.t.Errorf("guests are left: %v", left)
+	for _, left := range c.ours() {
+		c.t.Errorf("%s %d %q is left", left.Type, left.VMID, left.Name)
 	}
-	for _, image := range c.target.Images(c.t, seeds) {
-		c.t.Errorf("the seed %s is left", image.VolID)
-	}
+	c.checkImages(cli.State{})
 	c.check("end")
 }
 
-// takeIn imports the guests of ours that a killed run has left in no state.
+// takeIn does what the messages of a failed run tell: it lifts the locks that nobody
+// lifts any more, forgets what is gone, and imports the guests of ours that a killed
+// run has left in no state.
 func (c *trial) takeIn() {
+	c.unlock()
 	state, err := c.workspace.State(context.Background())
 	acctest.Must(c.t, err)
-	for _, guest := range c.ours() {
-		address := addressOf(guest.Name)
+	there := map[int]bool{}
+	for _, each := range c.ours() {
+		there[each.VMID] = true
+	}
+	for _, each := range c.ours() {
+		address := addressOf(each.Name)
 		if address == "" {
 			continue // It holds the volumes of a container that is being rebuilt.
 		}
 		held, saved := state.Resource(address)
-		if !saved {
-			acctest.MustRun(c.t, c.workspace, "import", address, strconv.Itoa(guest.VMID))
-			c.tally["taken in"]++
+		vmid, _ := held.Values["vmid"].(float64)
+		switch {
+		case saved && int(vmid) == each.VMID:
+			continue
+		case saved && there[int(vmid)]:
+			c.t.Errorf("%s is %v in the state, and there is %d, too", address, vmid, each.VMID)
+			continue
+		case saved:
+			acctest.MustRun(c.t, c.workspace, "state", "rm", address)
+		}
+		acctest.MustRun(c.t, c.workspace, "import", address, strconv.Itoa(each.VMID))
+		c.tally["taken in"]++
+	}
+}
+
+// unlock is an operator who finds what lost tasks have left: half a guest is destroyed,
+// and another lock is lifted.
+func (c *trial) unlock() {
+	ctx := context.Background()
+	guests, err := c.hand.Guests(ctx)
+	acctest.Must(c.t, err)
+	for _, each := range guests {
+		g := guest{Guest: each, config: c.config(each)}
+		lock := g.config["lock"]
+		if lock == "" || c.isStranger(each.VMID) {
 			continue
 		}
-		if vmid, _ := held.Values["vmid"].(float64); int(vmid) != guest.VMID {
-			c.t.Errorf("%s is VM %v in the state, and there is %d, too", address, vmid, guest.VMID)
+		c.note("%s %d is left with its lock %q", each.Type, each.VMID, lock)
+		c.tally["lock lifted"]++
+		c.target.Lab.Faults().Unlock(each.VMID)
+		if lock == "clone" || lock == "create" || lock == "destroyed" {
+			acctest.Must(c.t, c.hand.Task(ctx, "DELETE", g.path(), byhand.Params{"destroy-unreferenced-disks": 1}))
 		}
 	}
 }
@@ -151,7 +248,7 @@ func (c *trial) settle() {
 func (c *trial) idle() bool {
 	for _, node := range nodes {
 		var tasks []struct{}
-		err := c.target.Hand.Call(context.Background(), "GET", fmt.Sprintf("/nodes/%s/tasks", node), map[string]any{"source": "active"}, &tasks)
+		err := c.hand.Call(context.Background(), "GET", fmt.Sprintf("/nodes/%s/tasks", node), byhand.Params{"source": "active"}, &tasks)
 		acctest.Must(c.t, err)
 		if len(tasks) > 0 {
 			return false

@@ -4,187 +4,113 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"terraform-provider-proxmox/internal/acctest"
 	"terraform-provider-proxmox/internal/acctest/byhand"
+	"terraform-provider-proxmox/internal/acctest/cli"
 )
 
-const (
-	seeds    = "seeds"
-	hostname = "chaos-db"
-	marker   = "terraform-proxmox-uid="
-)
+const marker = "terraform-proxmox-uid="
 
 var (
-	nodes     = []string{"pve1", "pve2", "pve3"}
-	templates = []string{
-		"local:vztmpl/debian-13-standard_13.1-1_amd64.tar.zst",
-		"local:vztmpl/debian-13-standard_13.1-2_amd64.tar.zst",
-	}
+	nodes = []string{"pve1", "pve2", "pve3"}
+	// markerLine is the marker with its uid and its guest's id.
+	markerLine = regexp.MustCompile(marker + `([0-9a-f-]{36})/(\d+)`)
 )
 
-// wanted is a configuration: VMs with seeds, one with a firewall, and a container
-// that is reinstalled when its template changes.
-type wanted struct {
-	vms, cores, disk, seed, rules int
-	container                     bool
-	template, memory              int
-}
-
-func firstWanted() wanted {
-	return wanted{vms: 2, cores: 1, disk: 10, rules: 2, container: true, memory: 512}
-}
-
-// change changes some of it. A disk never shrinks.
-func (w *wanted) change(random *rand.Rand) {
-	for range 1 + random.IntN(3) {
-		switch random.IntN(7) {
-		case 0:
-			w.vms = 1 + random.IntN(3)
-		case 1:
-			w.cores = 1 + random.IntN(4)
-		case 2:
-			w.disk++
-		case 3:
-			w.seed++
-		case 4:
-			w.rules = random.IntN(5)
-		case 5:
-			w.template = 1 - w.template
-		case 6:
-			w.memory = 512 + 64*random.IntN(4)
-		}
-	}
-}
-
-func (w *wanted) configuration(target *acctest.Target) string {
-	var rules strings.Builder
-	for i := range w.rules {
-		fmt.Fprintf(&rules, "    { direction = \"in\", action = \"ACCEPT\", protocol = \"tcp\", destination_port = \"%d\" },\n", 8000+i)
-	}
-	return target.Provider() + fmt.Sprintf(`
-resource "proxmox_vm" "it" {
-  for_each = toset(slice(["0", "1", "2"], 0, %d))
-
-  name     = "chaos-${each.key}"
-  template = %d
-  cpu      = { cores = %d }
-  disks    = { scsi0 = { size_gib = %d } }
-  network  = { net0 = { bridge = "vmbr0", firewall = true } }
-  reboot   = "auto"
-  seed = {
-    storage   = %q
-    user_data = "#cloud-config\nhostname: chaos-${each.key}-%d\n"
-  }
-}
-
-resource "proxmox_firewall" "it" {
-  scope   = { vm = proxmox_vm.it["0"].vmid }
-  options = { enabled = true, policy_in = "DROP" }
-  rules = [
-%s  ]
-}
-
-resource "proxmox_container" "it" {
-  hostname    = %q
-  template    = %q
-  memory      = { mib = %d }
-  root_volume = { storage = "local-lvm", size_gib = 4 }
-  mount_points = {
-    mp0 = { storage = "local-lvm", size_gib = 6, path = "/data", backup = true }
-  }
-  reinstall = { keep = ["mp0"] }
-}
-`, w.vms, target.Template, w.cores, w.disk, seeds, w.seed, rules.String(), hostname, templates[w.template], w.memory)
-}
-
-// addressOf is the address of the resource that makes a guest of this name.
-func addressOf(name string) string {
-	if name == hostname {
-		return "proxmox_container.it"
-	}
-	if key, ok := strings.CutPrefix(name, "chaos-"); ok {
-		return fmt.Sprintf("proxmox_vm.it[%q]", key)
-	}
-	return ""
-}
-
-// stranger is a guest of somebody else, as it was made.
-type stranger struct {
+// guest is one of ours.
+type guest struct {
 	byhand.Guest
+	uid    string
 	config map[string]string
 }
 
-// makeStrangers makes guests by hand that have the names of ours, and one that is a
-// copy of the template.
-func (c *trial) makeStrangers() {
-	ctx := context.Background()
-	first := c.target.Foreign(0)
-	acctest.Must(c.t, c.target.Hand.CreateVM(ctx, "pve1", first, byhand.Params{"name": "chaos-0", "scsi0": "local-lvm:1"}))
-	acctest.Must(c.t, c.target.Hand.CreateVM(ctx, "pve2", first+1, byhand.Params{"name": "theirs", "onboot": 1}))
-	acctest.Must(c.t, c.target.Hand.Clone(ctx, c.target.Template, first+2, "chaos-1", nil))
-	acctest.Must(c.t, c.target.Hand.Task(ctx, http.MethodPost, "/nodes/pve1/lxc", byhand.Params{
-		"vmid": first + 3, "hostname": hostname, "ostemplate": templates[0], "rootfs": "local-lvm:2",
-	}))
-	guests, err := c.target.Hand.Guests(ctx)
+// ours are the guests with a marker of their own id, by the name that is in their
+// configuration: the cluster's list may lack those of new guests.
+func (c *trial) ours() []guest {
+	guests, err := c.hand.Guests(context.Background())
 	acctest.Must(c.t, err)
-	for _, guest := range guests {
-		c.strangers = append(c.strangers, stranger{guest, c.config(guest)})
-	}
-}
-
-// config reads a guest's configuration, nil where it has none.
-func (c *trial) config(guest byhand.Guest) map[string]string {
-	var raw map[string]any
-	path := fmt.Sprintf("/nodes/%s/%s/%d/config", guest.Node, guest.Type, guest.VMID)
-	if err := c.target.Hand.Call(context.Background(), http.MethodGet, path, nil, &raw); err != nil {
-		return nil
-	}
-	config := map[string]string{}
-	for key, value := range raw {
-		config[key] = fmt.Sprint(value)
-	}
-	return config
-}
-
-// ours are the guests with a marker, by the name that is in their configuration: the
-// cluster's list may lack those of new guests.
-func (c *trial) ours() []byhand.Guest {
-	guests, err := c.target.Hand.Guests(context.Background())
-	acctest.Must(c.t, err)
-	var marked []byhand.Guest
-	for _, guest := range guests {
-		config := c.config(guest)
-		if !strings.Contains(config["description"], marker) {
+	var marked []guest
+	for _, each := range guests {
+		config := c.config(each)
+		line := markerLine.FindStringSubmatch(config["description"])
+		if line == nil || line[2] != fmt.Sprint(each.VMID) || c.isStranger(each.VMID) {
 			continue
 		}
-		guest.Name = config["name"] + config["hostname"]
-		marked = append(marked, guest)
+		each.Name = config["name"] + config["hostname"]
+		marked = append(marked, guest{each, line[1], config})
 	}
 	return marked
+}
+
+// volume is a line of a storage's content.
+type volume struct {
+	VolID   string `json:"volid"`
+	VMID    int    `json:"vmid"`
+	Content string `json:"content"`
+	storage string
+	node    string
+}
+
+// volumes lists what the storages hold that guests and seeds lie on.
+func (c *trial) volumes() []volume {
+	var all []volume
+	for _, node := range nodes {
+		for _, storage := range []string{"local-lvm", "local-zfs", "shared-nfs", "seeds"} {
+			var content []volume
+			path := fmt.Sprintf("/nodes/%s/storage/%s/content", node, storage)
+			acctest.Must(c.t, c.hand.Call(context.Background(), http.MethodGet, path, nil, &content))
+			for _, each := range content {
+				if storage == "shared-nfs" && node != nodes[0] {
+					continue // It is listed on every node.
+				}
+				each.storage, each.node = storage, node
+				all = append(all, each)
+			}
+		}
+	}
+	return all
+}
+
+// images are the ISO images among the volumes.
+func (c *trial) images() []string {
+	var images []string
+	for _, each := range c.volumes() {
+		if each.Content == "iso" {
+			images = append(images, each.node+" "+each.VolID)
+		}
+	}
+	return images
 }
 
 // check holds what must be true at any time.
 func (c *trial) check(when string) {
 	c.t.Helper()
-	for _, s := range c.strangers {
-		if config := c.config(s.Guest); !maps.Equal(config, s.config) {
-			c.t.Errorf("%s: %s %d of others was %v and is %v", when, s.Type, s.VMID, s.config, config)
-		}
-	}
-	seen := map[string]int{}
-	for _, guest := range c.ours() {
-		if other, doubled := seen[guest.Name]; doubled {
-			c.t.Errorf("%s: %q is both %d and %d", when, guest.Name, other, guest.VMID)
-		}
-		seen[guest.Name] = guest.VMID
-	}
+	c.checkStrangers(when)
+	c.checkDoubles(when)
 	c.checkData(when)
 	c.checkVolumes(when)
+	c.checkSecrets(when)
+}
+
+// checkDoubles wants no two of ours to have one name or one uid.
+func (c *trial) checkDoubles(when string) {
+	c.t.Helper()
+	seen := map[string]int{}
+	for _, each := range c.ours() {
+		for _, word := range []string{each.Name, each.uid} {
+			if other, doubled := seen[word]; doubled {
+				c.t.Errorf("%s: %q is both %d and %d", when, word, other, each.VMID)
+			}
+			seen[word] = each.VMID
+		}
+	}
 }
 
 // checkData wants what the container's data volume held to be in a container of ours,
@@ -193,12 +119,12 @@ func (c *trial) checkData(when string) {
 	c.t.Helper()
 	var contents []string
 	alive := false
-	for _, guest := range c.ours() {
-		if guest.Type != "lxc" {
+	for _, each := range c.ours() {
+		if each.Type != "lxc" {
 			continue
 		}
 		alive = true
-		held := c.target.Lab.Contents(guest.VMID)
+		held := c.target.Lab.Contents(each.VMID)
 		contents = append(contents, slices.Collect(maps.Values(held))...)
 		if c.kept == "" {
 			c.kept = held["mp0"]
@@ -212,45 +138,117 @@ func (c *trial) checkData(when string) {
 	}
 }
 
-// checkVolumes wants each volume to belong to a guest that there is.
+// checkVolumes wants each volume to belong to a guest that there is, and each disk of
+// ours to have its volume.
 func (c *trial) checkVolumes(when string) {
 	c.t.Helper()
-	guests, err := c.target.Hand.Guests(context.Background())
+	guests, err := c.hand.Guests(context.Background())
 	acctest.Must(c.t, err)
-	there := map[int]bool{}
-	for _, guest := range guests {
-		there[guest.VMID] = true
+	there, volumes := map[int]bool{}, map[string]bool{}
+	for _, each := range guests {
+		there[each.VMID] = true
 	}
-	for _, node := range nodes {
-		for _, storage := range []string{"local-lvm", "shared-nfs"} {
-			var content []struct {
-				VolID string `json:"volid"`
-				VMID  int    `json:"vmid"`
-			}
-			acctest.Must(c.t, c.target.Hand.Call(context.Background(), http.MethodGet, fmt.Sprintf("/nodes/%s/storage/%s/content", node, storage), nil, &content))
-			for _, volume := range content {
-				if volume.VMID != 0 && !there[volume.VMID] {
-					c.t.Errorf("%s: the volume %s belongs to nobody", when, volume.VolID)
-				}
+	for _, each := range c.volumes() {
+		volumes[each.VolID] = true
+		if each.VMID != 0 && !there[each.VMID] {
+			c.t.Errorf("%s: the volume %s belongs to nobody", when, each.VolID)
+		}
+	}
+	for _, each := range c.ours() {
+		for key, value := range each.config {
+			volid, _, _ := strings.Cut(value, ",")
+			if volumeSlot.MatchString(key) && strings.Contains(volid, ":") && !strings.Contains(volid, ":iso/") && !volumes[volid] {
+				c.t.Errorf("%s: %s of %s %d is lost: %s", when, key, each.Type, each.VMID, value)
 			}
 		}
 	}
 }
 
-// complete wants all guests that are configured, and no other one of ours.
+var volumeSlot = regexp.MustCompile(`^(scsi|virtio|sata|ide|mp|unused)\d+$|^rootfs$`)
+
+// checkSecrets wants neither the token's secret nor a write-only password in what the
+// commands have printed, logged and saved.
+func (c *trial) checkSecrets(when string) {
+	c.t.Helper()
+	texts := map[string]string{"the output": c.output}
+	for _, name := range []string{logFile, "terraform.tfstate", "terraform.tfstate.backup"} {
+		content, err := os.ReadFile(filepath.Join(c.workspace.Dir(), name))
+		if err == nil {
+			texts[name] = string(content)
+		}
+	}
+	for where, text := range texts {
+		for _, word := range []string{secret, c.target.TokenSecret} {
+			if strings.Contains(text, word) {
+				c.t.Errorf("%s: %s holds a secret", when, where)
+			}
+		}
+	}
+	acctest.Must(c.t, os.RemoveAll(filepath.Join(c.workspace.Dir(), logFile)))
+}
+
+// complete wants all guests that are configured and no other one of ours, each with
+// its resource and each resource with its guest, and no image but theirs.
 func (c *trial) complete() {
 	c.t.Helper()
-	want := []string{hostname}
-	for i := range c.wanted.vms {
-		want = append(want, fmt.Sprintf("chaos-%d", i))
-	}
+	state, err := c.workspace.State(context.Background())
+	acctest.Must(c.t, err)
 	var got []string
-	for _, guest := range c.ours() {
-		got = append(got, guest.Name)
+	for _, each := range c.ours() {
+		got = append(got, each.Name)
+		held, _ := state.Resource(addressOf(each.Name))
+		if vmid, _ := held.Values["vmid"].(float64); int(vmid) != each.VMID || held.Values["uid"] != each.uid {
+			c.t.Errorf("%s is %d, uid %s, and in the state %v, uid %v", each.Name, each.VMID, each.uid, held.Values["vmid"], held.Values["uid"])
+		}
 	}
+	want := c.wanted.names()
 	slices.Sort(want)
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
 		c.t.Errorf("there are %v, want %v", got, want)
 	}
+	c.checkImages(state)
+}
+
+// checkImages wants each image to be of a VM of ours or of the resource, and none of
+// theirs to be missing. An image that was replaced right before a kill goes with its
+// VM.
+func (c *trial) checkImages(state cli.State) {
+	c.t.Helper()
+	images := strings.Join(c.images(), " ")
+	uids := slices.Clone(c.gone)
+	var named []string
+	if lone, ok := state.Resource("proxmox_seed_iso.it"); ok {
+		uids = append(uids, fmt.Sprint(lone.Values["uid"]))
+		named = append(named, fmt.Sprint(lone.Values["volume_id"]))
+	}
+	for _, each := range c.ours() {
+		uids = append(uids, each.uid)
+		named = append(named, imagesOf(each)...)
+	}
+	for _, volid := range named {
+		if !strings.Contains(images, volid) {
+			c.t.Errorf("the image %s is lost, there are %s", volid, images)
+		}
+	}
+	for _, image := range c.images() {
+		of := func(uid string) bool { return strings.Contains(image, uid) }
+		if !slices.Contains(c.imagesBefore, image) && !slices.ContainsFunc(uids, of) {
+			c.t.Errorf("the image %s belongs to nobody", image)
+		}
+	}
+	if wanted := len(c.ours()); len(named) != wanted {
+		c.t.Errorf("%v are named by %d VMs and one resource", named, wanted-1)
+	}
+}
+
+// imagesOf are the images in a VM's drives.
+func imagesOf(g guest) []string {
+	var images []string
+	for _, value := range g.config {
+		if volid, _, _ := strings.Cut(value, ","); strings.Contains(volid, ":iso/") {
+			images = append(images, volid)
+		}
+	}
+	return images
 }

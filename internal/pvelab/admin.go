@@ -204,6 +204,7 @@ func (a *admin) setGuest(w http.ResponseWriter, r *http.Request) {
 			IgnoreShutdown *bool   `json:"ignore_shutdown"`
 			MuteAgent      *bool   `json:"mute_agent"`
 			HoldMedia      *bool   `json:"hold_media"`
+			Unlock         bool    `json:"unlock"`
 			CloudInitError *string `json:"cloud_init_error"`
 
 			Services map[string]string `json:"services"`
@@ -217,6 +218,9 @@ func (a *admin) setGuest(w http.ResponseWriter, r *http.Request) {
 		}
 		if err == nil && body.HoldMedia != nil {
 			a.lab.faults.HoldMedia(vmid, *body.HoldMedia)
+		}
+		if err == nil && body.Unlock {
+			a.lab.faults.Unlock(vmid)
 		}
 		if err == nil && body.CloudInitError != nil {
 			a.lab.faults.FailCloudInit(vmid, *body.CloudInitError)

@@ -66,7 +66,7 @@ func (e *endpoint) respond(req *http.Request) *response {
 	}
 	rt, values := e.server.lab.router.find(req.Method, path)
 	e.server.lab.counter.request(req.Method, rt)
-	plan := e.server.lab.faults.match(req.Method, path)
+	plan := e.server.lab.faults.match(req.Method, path, req.UserAgent())
 	if resp := plan.before(e.server.ctx, e.server.lab.clock); resp != nil {
 		return e.noted(req, path, resp)
 	}

@@ -41,6 +41,9 @@ type Fault struct {
 	Method string `json:"method,omitempty"`
 	// Path is a regular expression, matched against the path below /api2/json.
 	Path string `json:"path"`
+	// Agent is a regular expression for what the client calls itself (User-Agent);
+	// empty matches all. So others may be spared.
+	Agent string `json:"agent,omitempty"`
 	// Skip lets so many matching calls go by first.
 	Skip int `json:"skip,omitempty"`
 	// Times is how often it happens: 0 means once, a negative number always.
@@ -96,8 +99,9 @@ func (q *quota) take() bool {
 
 type callFault struct {
 	Fault
-	id   int
-	path *regexp.Regexp
+	id    int
+	path  *regexp.Regexp
+	agent *regexp.Regexp
 	quota
 	*holding
 }
@@ -106,17 +110,21 @@ func newFaults(l *Lab) *Faults {
 	return &Faults{lab: l, full: map[string]bool{}, away: map[string]bool{}}
 }
 
-// Add asks for a fault and returns its number. It fails on a path that is no
-// regular expression.
+// Add asks for a fault and returns its number. It fails on a path or an agent that
+// is no regular expression.
 func (f *Faults) Add(fault Fault) (int, error) {
 	re, err := regexp.Compile("^(?:" + fault.Path + ")$")
 	if err != nil {
 		return 0, fmt.Errorf("fault path: %w", err)
 	}
+	agent, err := regexp.Compile(fault.Agent)
+	if err != nil {
+		return 0, fmt.Errorf("fault agent: %w", err)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.next++
-	f.calls = append(f.calls, &callFault{Fault: fault, id: f.next, path: re, quota: newQuota(fault.Skip, fault.Times), holding: newHolding()})
+	f.calls = append(f.calls, &callFault{Fault: fault, id: f.next, path: re, agent: agent, quota: newQuota(fault.Skip, fault.Times), holding: newHolding()})
 	return f.next, nil
 }
 
@@ -180,11 +188,11 @@ func without[T any](all []T, gone func(T) bool) []T {
 }
 
 // match finds the first fault for a call; nil for none.
-func (f *Faults) match(method, path string) *callFault {
+func (f *Faults) match(method, path, agent string) *callFault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, c := range f.calls {
-		if c.Method != "" && c.Method != method || !c.path.MatchString(path) {
+		if c.Method != "" && c.Method != method || !c.path.MatchString(path) || !c.agent.MatchString(agent) {
 			continue
 		}
 		if c.take() {

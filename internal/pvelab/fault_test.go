@@ -47,6 +47,8 @@ func TestCallFaults(t *testing.T) {
 		{"596", Fault{Status: 596, Text: "Connection timed out"}, 596, "Connection timed out", false},
 		{"596 after", Fault{Status: 596, Text: "Connection timed out", After: true}, 596, "Connection timed out", true},
 		{"delay", Fault{Delay: time.Second}, 200, "OK", true},
+		{"other client", Fault{Agent: "^terraform", Drop: DropBefore}, 200, "OK", true},
+		{"this client", Fault{Agent: "^Go-http", Drop: DropBefore}, 0, "", false},
 		{"other method", Fault{Method: "GET", Drop: DropBefore}, 200, "OK", true},
 		{"whole path only", Fault{Path: "/access", Drop: DropBefore}, 200, "OK", true},
 		{"not yet", Fault{Skip: 1, Drop: DropBefore}, 200, "OK", true},
@@ -67,6 +69,10 @@ func TestCallFaults(t *testing.T) {
 			}
 			if l.hasGroup("ops") != tc.effect {
 				t.Errorf("effect: %v", !tc.effect)
+			}
+			last := l.Requests()[len(l.Requests())-1]
+			if last.Method != "POST" || last.Path != groupsPath || last.Status != tc.status && tc.fault.Drop != DropBody || !strings.HasPrefix(last.Agent, "Go-http") {
+				t.Errorf("the last request is %+v", last)
 			}
 			if tc.status == 596 && a.raw != "" {
 				t.Errorf("a 596 has a body: %q", a.raw)

@@ -18,6 +18,8 @@ import (
 const (
 	shownTasks    = 25
 	shownRequests = 40
+	// keptRequests is how many [Lab.Requests] knows.
+	keptRequests = 5000
 )
 
 //go:embed page.html
@@ -25,38 +27,43 @@ var pageHTML string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageHTML))
 
-// requestRow is a request as the page shows it: without its parameters, among
-// which are passwords.
-type requestRow struct {
-	Time   string
-	Node   string
-	Method string
-	Path   string
+// Request is a request that was answered, without its parameters, among which are
+// passwords.
+type Request struct {
+	Time time.Time
+	// Node is the one that answered, Agent what the client calls itself.
+	Node, Agent  string
+	Method, Path string
+	// Status is 0 where the connection was cut.
 	Status int
 }
+
+// Clock is the time of day in milliseconds.
+func (r Request) Clock() string { return r.Time.Format("15:04:05.000") }
+
+// Requests are the last requests of the API on all nodes, the oldest first.
+func (l *Lab) Requests() []Request { return l.recent.last(keptRequests) }
 
 // requestLog keeps the last requests of all nodes.
 type requestLog struct {
 	mu    sync.Mutex
-	lines []requestRow
+	lines []Request
 }
 
-func (r *requestLog) add(line requestRow) {
+func (r *requestLog) add(line Request) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lines = append(r.lines, line)
-	if extra := len(r.lines) - shownRequests; extra > 0 {
-		r.lines = slices.Delete(r.lines, 0, extra)
+	if len(r.lines) >= 2*keptRequests {
+		r.lines = slices.Clone(r.lines[keptRequests:])
 	}
 }
 
-// last are the requests, the newest first.
-func (r *requestLog) last() []requestRow {
+// last are the last n requests, the oldest first.
+func (r *requestLog) last(n int) []Request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	lines := slices.Clone(r.lines)
-	slices.Reverse(lines)
-	return lines
+	return slices.Clone(r.lines[max(0, len(r.lines)-n):])
 }
 
 // The rows of the page.
@@ -84,7 +91,7 @@ type page struct {
 	Nodes    []nodeRow
 	Guests   []guestRow
 	Tasks    []taskRow
-	Requests []requestRow
+	Requests []Request
 	Count    Count
 }
 
@@ -107,7 +114,8 @@ func (e *endpoint) pageOf(query url.Values) *response {
 
 // page collects what there is to see.
 func (l *Lab) page() page {
-	p := page{Version: l.opts.Version, Requests: l.recent.last(), Count: l.counter.Snapshot(), Tasks: l.tasks.lines()}
+	p := page{Version: l.opts.Version, Requests: l.recent.last(shownRequests), Count: l.counter.Snapshot(), Tasks: l.tasks.lines()}
+	slices.Reverse(p.Requests)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	guests := map[string]int{}
@@ -149,8 +157,8 @@ func (e *endpoint) noted(req *http.Request, path string, resp *response) *respon
 	if resp.fate == fateDrop {
 		status = 0
 	}
-	e.server.lab.recent.add(requestRow{
-		Time: time.Now().Format("15:04:05.000"), Node: e.node, Method: req.Method, Path: path, Status: status,
+	e.server.lab.recent.add(Request{
+		Time: time.Now(), Node: e.node, Agent: req.UserAgent(), Method: req.Method, Path: path, Status: status,
 	})
 	return resp
 }

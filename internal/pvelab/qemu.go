@@ -39,6 +39,16 @@ func (f *Faults) HoldMedia(vmid int, hold bool) {
 	f.lab.locked(func() { f.lab.held[vmid] = hold })
 }
 
+// Unlock lifts the lock in a guest's configuration, as "qm unlock" and "pct unlock" do
+// on its node: the API has no call for it.
+func (f *Faults) Unlock(vmid int) {
+	f.lab.locked(func() {
+		if g := f.lab.guests[vmid]; g != nil {
+			delete(g.conf, "lock")
+		}
+	})
+}
+
 // SetService gives a service in a guest a state, such as "active" or "failed". The
 // guest need not exist yet; a service that nobody has set is "inactive".
 func (f *Faults) SetService(vmid int, unit, state string) {
