@@ -36,6 +36,7 @@ func TestGuide(t *testing.T) {
 
 const guideHead = `---
 page_title: "Settings of a VM"
+subcategory: "Guests"
 description: |-
   What becomes of each setting of proxmox_vm: inherited, removed, changed while the VM runs.
 ---
