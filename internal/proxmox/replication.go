@@ -15,8 +15,9 @@ type ReplicationService struct{ c *Client }
 // ReplicationJob is a job; what Jobs reads lacks the state.
 type ReplicationJob struct {
 	// ID is the guest's id with a number, such as "101-0".
-	ID     string `json:"id"`
-	Guest  int    `json:"guest"`
+	ID string `json:"id"`
+	// Guest is the guest's id, which PVE takes out of the job's and sends as text.
+	Guest  Int    `json:"guest"`
 	Source string `json:"source"`
 	Target string `json:"target"`
 	// Schedule is a calendar event; PVE's default is every 15 minutes.
@@ -87,7 +88,7 @@ func (s *ReplicationService) Job(ctx context.Context, id string) (ReplicationJob
 			continue
 		}
 		node := job.Source
-		if guest, listed, err := s.c.Gate.listed(ctx, job.Guest); err == nil && listed {
+		if guest, listed, err := s.c.Gate.listed(ctx, int(job.Guest)); err == nil && listed {
 			node = guest.Node
 		}
 		return s.withState(ctx, node, job)
@@ -96,7 +97,7 @@ func (s *ReplicationService) Job(ctx context.Context, id string) (ReplicationJob
 }
 
 func (s *ReplicationService) withState(ctx context.Context, node string, job ReplicationJob) (ReplicationJob, bool, error) {
-	states, err := s.OnNode(ctx, node, job.Guest)
+	states, err := s.OnNode(ctx, node, int(job.Guest))
 	if err != nil {
 		return ReplicationJob{}, false, err
 	}

@@ -103,7 +103,7 @@ func isRead(req *http.Request) bool { return req.Method == http.MethodGet }
 
 // protectedRead tells the reads that PVE's schema marks as protected.
 var protectedRead = regexp.MustCompile(`^/(cluster/status|cluster/firewall/ipset/[^/]+/.+|access/(users|tfa).*` +
-	`|nodes/[^/]+/(qemu|lxc|storage.*|tasks/.+|firewall/log` +
+	`|nodes/[^/]+/(qemu|lxc|replication|storage.*|tasks/.+|firewall/log` +
 	`|(qemu|lxc)/\d+/(firewall/log|firewall/ipset/[^/]+/.+|(status|agent|snapshot|feature|migrate|interfaces).*)))$`)
 
 func isPooled(req *http.Request) bool { return isRead(req) && !protectedRead.MatchString(apiPath(req)) }

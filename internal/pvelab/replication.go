@@ -64,10 +64,12 @@ func parseJobID(id string) (guest, number int) {
 	return guest, number
 }
 
+// showReplication shows a job. PVE takes the guest and the number out of the id,
+// and as it has made text of them they are sent so.
 func (l *Lab) showReplication(id string) map[string]any {
 	j := l.replications[id]
 	out := j.conf.show("disable", "rate")
-	out["id"], out["guest"], out["jobnum"] = id, j.guest, j.number
+	out["id"], out["guest"], out["jobnum"] = id, strconv.Itoa(j.guest), strconv.Itoa(j.number)
 	return out
 }
 

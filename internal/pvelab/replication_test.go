@@ -29,7 +29,7 @@ func TestReplicationRuns(t *testing.T) {
 			l, c := replicated(t, version)
 			eventually(t, "the first sync", func() bool { return c.run("100-0")["last_sync"] != 0.0 })
 			first := c.run("100-0")
-			if first["fail_count"] != 0.0 || first["duration"] != 3.0 || first["source"] != "pve1" || first["guest"] != 100.0 {
+			if first["fail_count"] != 0.0 || first["duration"] != 3.0 || first["source"] != "pve1" || first["guest"] != "100" {
 				t.Errorf("after the first sync: %v", first)
 			}
 			const text = "zfs error: cannot open 'rpool': no such pool"

@@ -64,7 +64,7 @@ func (m *model) read(ctx context.Context, client *proxmox.Client) error {
 			continue
 		}
 		node := c.Source
-		if guest, listed, err := client.View.Guest(ctx, c.Guest); err == nil && listed {
+		if guest, listed, err := client.View.Guest(ctx, int(c.Guest)); err == nil && listed {
 			node = guest.Node
 		}
 		if nodes[node] == nil {
@@ -81,7 +81,7 @@ func (m *model) read(ctx context.Context, client *proxmox.Client) error {
 }
 
 func (m *model) wants(j proxmox.ReplicationJob) bool {
-	return (m.VMID.IsNull() || int(m.VMID.ValueInt64()) == j.Guest) && (m.Job.IsNull() || m.Job.ValueString() == j.ID)
+	return (m.VMID.IsNull() || m.VMID.ValueInt64() == int64(j.Guest)) && (m.Job.IsNull() || m.Job.ValueString() == j.ID)
 }
 
 // nodeJobs are the states of a node's jobs with its clock, or why they cannot be

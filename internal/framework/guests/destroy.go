@@ -159,7 +159,7 @@ func managedBy(ctx context.Context, client *proxmox.Client, vmid int) string {
 	}
 	jobs, err := client.View.ReplicationJobs(ctx)
 	for _, job := range jobs {
-		if err == nil && job.Guest == vmid {
+		if err == nil && int(job.Guest) == vmid {
 			reasons = append(reasons, fmt.Sprintf("It is replicated (job %s).", job.ID))
 		}
 	}
