@@ -35,7 +35,12 @@ var (
 	textRunning  = regexp.MustCompile(`\b(VM|CT) \d+ is running\b|\balready running\b|container is running`)
 	textStopped  = regexp.MustCompile(`\b(VM|CT) \d+ not running\b`)
 	textAgent    = regexp.MustCompile(`(?i)QEMU guest agent is not running|No QEMU guest agent configured` +
-		`|VM \d+ (is )?not running`)
+		`|VM \d+ (is )?not running` +
+		// One that restarts, as in an upgrade of its package, leaves a command
+		// without an answer (PVE 8 says qmp, PVE 9 qga).
+		`|VM \d+ (qmp|qga) command 'guest-[^']*' failed - |unable to connect to VM \d+ qga socket`)
+	// What an agent itself answers: guests of the RHEL family let it open no files.
+	textAgentRefused = regexp.MustCompile(`^Agent error: `)
 	textNoTicket     = regexp.MustCompile(`No ticket`)
 	textCSRF         = regexp.MustCompile(`csrf`)
 	textNoAgentFile  = regexp.MustCompile(`Agent error: failed to open file '.*': No such file or directory`)
@@ -208,6 +213,10 @@ func IsNoQuorum(err error) bool { return says(reasons(err), textNoQuorum) }
 // IsAgentUnavailable reports whether the guest's agent gave no answer: it is not
 // configured, not running, or the guest is off.
 func IsAgentUnavailable(err error) bool { return says(reasons(err), textAgent) }
+
+// IsAgentRefusal reports whether the guest's agent answered that it does not do
+// what it was asked for.
+func IsAgentRefusal(err error) bool { return says(reasons(err), textAgentRefused) }
 
 // IsNoAgentFile reports whether the guest has no file of the name that its agent
 // was to read.

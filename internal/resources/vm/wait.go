@@ -41,14 +41,15 @@ func (j *job) Wait(ctx context.Context) error {
 }
 
 // poll asks until the answer is yes. An agent that does not answer yet is waited
-// for; a question that the token may not put ends the wait, not the guest.
+// for; a question that the token may not put, or the agent does not take, ends the
+// wait, not the guest.
 func poll(ctx context.Context, what string, ask func() (bool, error)) error {
 	for {
 		done, err := ask()
 		switch {
 		case err == nil && done:
 			return nil
-		case err != nil && (ctx.Err() != nil || proxmox.IsPermission(err)):
+		case err != nil && (ctx.Err() != nil || proxmox.IsPermission(err) || proxmox.IsAgentRefusal(err)):
 			return &guests.WaitError{What: what, Err: err}
 		case err != nil && !proxmox.IsAgentUnavailable(err) && !proxmox.IsUnavailable(err):
 			return err
