@@ -3,6 +3,7 @@ package proxmox
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strconv"
 	"sync"
 )
@@ -129,18 +130,25 @@ func (a *Allocator) target(ctx context.Context, upid UPID) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read which guest the running clone %s makes: %w", upid, err)
 	}
-	for _, line := range lines {
-		if match := textCloneTarget.FindStringSubmatch(line); match != nil {
-			vmid, _ = strconv.Atoi(match[1])
-			break
-		}
-	}
-	if vmid != 0 {
+	if vmid = cloneTarget(lines); vmid != 0 {
 		a.mu.Lock()
 		a.targets[upid.String()] = vmid
 		a.mu.Unlock()
 	}
 	return vmid, nil
+}
+
+// cloneTarget is the id that the first lines of a clone's log tell of, 0 for none.
+func cloneTarget(lines []string) int {
+	for _, line := range lines {
+		for _, pattern := range []*regexp.Regexp{textCloneTarget, textCloneVolume} {
+			if match := pattern.FindStringSubmatch(line); match != nil {
+				vmid, _ := strconv.Atoi(match[1])
+				return vmid
+			}
+		}
+	}
+	return 0
 }
 
 // flight shares one call among all who ask for it before it begins. Who asks

@@ -237,3 +237,25 @@ func TestFlightEnds(t *testing.T) {
 		t.Errorf("the shared call has no deadline of its own (%v)", err)
 	}
 }
+
+// TestCloneTarget: PVE 9 begins a clone's log with its id; in PVE 8 the first new
+// volume tells, and where the storage says nothing of it, nothing does.
+func TestCloneTarget(t *testing.T) {
+	t.Parallel()
+
+	const source = "create full clone of drive ide2 (local:9001/vm-9001-cloudinit.qcow2)"
+	for name, test := range map[string]struct {
+		lines []string
+		want  int
+	}{
+		"nothing yet":           {nil, 0},
+		"PVE 9":                 {[]string{"creating a clone of VM 9001 with ID 111", source}, 111},
+		"PVE 8, files":          {[]string{source, "Formatting '/var/lib/vz/images/111/vm-111-cloudinit.raw', fmt=raw size=4194304 preallocation=off"}, 111},
+		"PVE 8, LVM":            {[]string{source, `  Logical volume "vm-111-disk-0" created.`}, 111},
+		"PVE 8, silent storage": {[]string{source, "transferred 0.0 B of 50.0 MiB (0.00%)"}, 0},
+	} {
+		if got := cloneTarget(test.lines); got != test.want {
+			t.Errorf("%s: %d, want %d", name, got, test.want)
+		}
+	}
+}

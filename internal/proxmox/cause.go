@@ -60,6 +60,9 @@ var (
 	// textCloneTarget is the first line of a clone's log: its UPID names the
 	// source only.
 	textCloneTarget = regexp.MustCompile(`^creating a clone of VM \d+ with ID (\d+)$`)
+	// textCloneVolume is what the storage says of a new volume. PVE 8 tells of no
+	// target before that, and nothing where the storage is silent (ZFS, Ceph).
+	textCloneVolume = regexp.MustCompile(`^(?:Formatting '.*/|\s*Logical volume ")vm-(\d+)-`)
 	// textEmptyLog is the one line of a log that is empty or not there.
 	textEmptyLog = regexp.MustCompile(`^(no content$|unable to open file - )`)
 )
