@@ -40,6 +40,19 @@ func TestAccFirewall_budget(t *testing.T) {
 		t.Errorf("making 200 rules took %d mutating calls: %v", n, count.Requests)
 	}
 
+	// A security group is always in force: it makes no difference where all rules
+	// decide alike. One call makes the group.
+	group := target.Workspace(t)
+	acctest.Must(t, group.Write(target.Provider()+`resource "proxmox_firewall" "group" {
+  scope   = { security_group = "many" }
+  foreign = true
+`+manyRules(200, -1, "")+"}\n"))
+	acctest.MustRun(t, group, "plan", "-out", "group.plan")
+	count = counted(t, target, group, "apply", "group.plan")
+	if n := mutations(count); n != 201 || count.Total > 205 {
+		t.Errorf("making a group of 200 rules took %d calls, %d of them mutating: %v", count.Total, n, count.Requests)
+	}
+
 	count = counted(t, target, workspace, "plan", "-detailed-exitcode")
 	if count.Total > 2 {
 		t.Errorf("the refresh took %d calls: %v", count.Total, count.Requests)

@@ -13,6 +13,8 @@ const (
 	costChange = scale
 	costRemove = scale
 	costAdd    = 3 * scale
+	// costTop is of a rule before all that are there, which needs no move.
+	costTop = scale + 1
 	// costHard is a little below what adding and removing cost.
 	costHard = costAdd + costRemove - 1
 	// never is more than any alignment costs.
@@ -93,16 +95,22 @@ func align(current []Rule, owned []int, wanted []Rule, o Options) []int {
 		cost[i] = make([]int, m+1)
 	}
 	pairs := newPairing(current, owned, wanted, o)
+	add := func(i int) int {
+		if i == 0 && !o.Live {
+			return costTop
+		}
+		return costAdd
+	}
 	for i := n; i >= 0; i-- {
 		for j := m; j >= 0; j-- {
 			switch {
 			case i == n && j == m:
 			case i == n:
-				cost[i][j] = cost[i][j+1] + costAdd
+				cost[i][j] = cost[i][j+1] + add(i)
 			case j == m:
 				cost[i][j] = cost[i+1][j] + costRemove
 			default:
-				cost[i][j] = min(cost[i+1][j+1]+pairs.cost(i, j), cost[i+1][j]+costRemove, cost[i][j+1]+costAdd)
+				cost[i][j] = min(cost[i+1][j+1]+pairs.cost(i, j), cost[i+1][j]+costRemove, cost[i][j+1]+add(i))
 			}
 		}
 	}

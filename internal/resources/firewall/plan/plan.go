@@ -9,6 +9,11 @@
 // what comes after it is new. The policy is the rule after the last, so it
 // changes between the two.
 //
+// PVE makes a new rule the first of all, so that one elsewhere is made disabled,
+// moved and enabled. Rules that are to be the first of all anyway are made from
+// the last to the first, without a move, and are in force at once where all new
+// rules before them decide alike.
+//
 // One call is better than four: a rule that only refuses more, or allows less,
 // is changed in place before all that; one that allows more, or refuses less,
 // after it. What was allowed then is allowed by the old list, or by the new one.

@@ -82,6 +82,7 @@ func (p *planner) live() {
 	for _, t := range p.first {
 		p.do(t)
 	}
+	p.addOnTop()
 	for _, t := range p.adds {
 		p.do(t)
 	}
@@ -174,6 +175,57 @@ func (p *planner) carry(from, to *slot) {
 	if target != at && target != at+1 {
 		p.steps = append(p.steps, Step{Kind: Move, At: at, Before: target})
 	}
+}
+
+// addOnTop makes the rules that come before all that are there, which needs no
+// move: the last of them first. One that decides as all new rules before it do is
+// in force at once: until those are there it meets packets of theirs, with the
+// same end. The others wait, and are turned on from the first to the last as any
+// new rule is.
+func (p *planner) addOnTop() {
+	var top []*slot
+	for _, s := range p.slots {
+		if s.now != nil {
+			break
+		}
+		if slices.Contains(p.adds, task{slot: s}) {
+			top = append(top, s)
+		}
+	}
+	if len(top) < 2 {
+		return
+	}
+	var waiting []task
+	for i, s := range slices.Backward(top) {
+		rule := *s.want
+		if conflicts(rule, top[:i], p.options) {
+			rule.Enabled = false
+			waiting = append(waiting, task{slot: s})
+		}
+		p.steps = append(p.steps, Step{Kind: Insert, Rule: rule})
+		s.now = &rule
+	}
+	slices.Reverse(waiting)
+	p.adds = slices.Concat(waiting, slices.DeleteFunc(p.adds, func(t task) bool { return slices.Contains(top, t.slot) }))
+}
+
+// conflicts reports whether a new rule may decide what one before it decides
+// otherwise.
+func conflicts(rule Rule, before []*slot, o Options) bool {
+	return rule.Enabled && slices.ContainsFunc(before, func(s *slot) bool {
+		first := *s.want
+		switch {
+		case !first.Enabled:
+			return false
+		case rule.Type == typeGroup || first.Type == typeGroup:
+			return true // What a group decides is not known here.
+		case first.Type != rule.Type:
+			return false
+		case rule.Action == accept:
+			return first.Action != accept
+		}
+		return o.Exact && first.Action == accept
+	})
 }
 
 // add makes a rule. It is first to begin with, and so it does nothing until it
