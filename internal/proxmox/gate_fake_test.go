@@ -109,6 +109,9 @@ func callOf(r *http.Request) string {
 	if r.URL.RawQuery != "" {
 		call += "?" + r.URL.Query().Encode()
 	}
+	if listGuests == call+"?type=vm" {
+		return listGuests // The view lists storages too, which are no matter here.
+	}
 	return call
 }
 

@@ -229,37 +229,3 @@ func (e *NoLedgerError) Error() string {
 }
 
 var errPoolDepth = errors.New("lies too deep: PVE nests pools three levels deep, and ids are reserved as pools within this one")
-
-// census is who is there, and which ids are reserved.
-type census struct {
-	guests   []Resource
-	reserved []int
-	// places are where guests are in the list, by vmid.
-	places map[int]int
-}
-
-// census lists the guests that the token may see, and the ledger's entries.
-func (c *Client) census(ctx context.Context) (census, error) {
-	kind := "vm"
-	if c.options.LedgerPool != "" {
-		kind = "" // PVE lists pools only where no kind is asked for.
-	}
-	resources, err := c.Cluster.Resources(ctx, kind)
-	if err != nil {
-		return census{}, err
-	}
-	found := census{places: make(map[int]int, len(resources))}
-	for _, r := range resources {
-		switch r.Type {
-		case "pool":
-			if vmid, ok := c.IDs.ledger.idOf(r.Pool); ok {
-				found.reserved = append(found.reserved, vmid)
-			}
-		case string(KindVM), string(KindContainer):
-			found.places[r.VMID] = len(found.guests)
-			found.guests = append(found.guests, r)
-		}
-	}
-	slices.Sort(found.reserved)
-	return found, nil
-}

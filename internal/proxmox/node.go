@@ -27,8 +27,11 @@ type Node struct {
 	Uptime Int   `json:"uptime"`
 }
 
+// nodeOnline is the status of a node that is a live member of the cluster.
+const nodeOnline = "online"
+
 // Online reports whether the node is online.
-func (n Node) Online() bool { return n.Status == "online" }
+func (n Node) Online() bool { return n.Status == nodeOnline }
 
 // NodeStatus is a node's state; it needs Sys.Audit on the node. Sizes are in
 // bytes, Uptime in seconds.

@@ -46,6 +46,35 @@ func TestViewIsShared(t *testing.T) {
 	}
 }
 
+// TestOffers: what is not surely well in the cluster's list is left to the node.
+func TestOffers(t *testing.T) {
+	t.Parallel()
+	pve := newRecordedPVE(t).on(resourcesCall, data(`[
+		{"type":"node","node":"pve1","status":"online"},{"type":"node","node":"pve2","status":"offline"},{"type":"node","node":"pve3","status":"unknown"},
+		{"type":"storage","node":"pve1","storage":"nfs","status":"available","content":"images,rootdir","shared":1},
+		{"type":"storage","node":"pve2","storage":"nfs","status":"available","content":"images,rootdir","shared":1},
+		{"type":"storage","node":"pve3","storage":"nfs","status":"available","content":"images,rootdir","shared":1},
+		{"type":"storage","node":"pve1","storage":"away","status":"unknown","content":"images"},
+		{"type":"storage","node":"pve1","storage":"none","status":"available","content":""}]`))
+	c := pve.client(t)
+	for place, want := range map[[3]string]bool{
+		{"pve1", "nfs", "images"}: true, {"pve1", "nfs", "rootdir"}: true, {"pve1", "nfs", "iso"}: false, {"pve1", "nfs", ""}: false,
+		{"pve2", "nfs", "images"}: false, {"pve3", "nfs", "images"}: false, {"pve4", "nfs", "images"}: false,
+		{"pve1", "away", "images"}: false, {"pve1", "none", "images"}: false, {"pve1", "lvm", "images"}: false,
+	} {
+		if got := c.View.Offers(t.Context(), place[0], place[1], place[2]); got != want {
+			t.Errorf("%q: %t", place, got)
+		}
+	}
+	if calls := pve.calls(); len(calls) != 1 {
+		t.Errorf("calls %q", calls)
+	}
+	unreadable := newRecordedPVE(t).on(resourcesCall, failure(500, "no"))
+	if unreadable.client(t).View.Offers(t.Context(), "pve1", "nfs", "images") {
+		t.Error("without a list the storage is offered")
+	}
+}
+
 func TestViewExpiresAndIsDropped(t *testing.T) {
 	t.Parallel()
 	clock := newFakeClock()

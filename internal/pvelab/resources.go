@@ -51,7 +51,7 @@ func (l *Lab) broadcastAll() {
 		}
 		l.status["node/"+name] = broadcast{now, n.figures()}
 		for id, s := range l.storages {
-			if s.enabled(name) {
+			if s.enabled(name) && s.activate() == nil {
 				l.status["storage/"+name+"/"+id] = broadcast{now, map[string]any{"disk": s.used(name), "maxdisk": s.total}}
 			}
 		}

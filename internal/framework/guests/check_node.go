@@ -44,9 +44,16 @@ func (c *Checker) ExplainNode(ctx context.Context, err error) {
 	}
 }
 
-// checkStorages checks the storages that volumes are made on.
+// checkStorages checks the storages that volumes are made on. For a new guest the
+// list that found its template does, where it tells that all is well: the node's
+// own is a call more, for which it looks at each of its storages.
 func (c *Checker) checkStorages(ctx context.Context) {
 	wanted := c.own.Storages()
+	if c.draft.Creates() {
+		maps.DeleteFunc(wanted, func(name string, _ path.Path) bool {
+			return c.Client.View.Offers(ctx, c.Node, name, c.draft.Kind.Content)
+		})
+	}
 	if len(wanted) == 0 {
 		return
 	}

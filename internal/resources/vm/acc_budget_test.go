@@ -45,6 +45,7 @@ func TestAccVM_callBudget(t *testing.T) {
 	facts := target.Facts(t)
 	config := func(cores int, power string) string {
 		return target.Provider() + vmBlock("test", target, "acc-budget", fmt.Sprintf(`
+  storage    = "shared-nfs"
   cpu        = { cores = %d }
   memory     = { mib = 1024 }
   tags       = ["a"]
