@@ -89,6 +89,9 @@ func TestListGuests(t *testing.T) {
 		"VMs":              {"proxmox_vm", nil, 0, []string{web, half, db}},
 		"two of them":      {"proxmox_vm", nil, 2, []string{web, half}},
 		"as many as are":   {"proxmox_vm", nil, 3, []string{web, half, db}},
+		"a name":           {"proxmox_vm", protocol.Object{"name": "web"}, 0, []string{web}},
+		"some names":       {"proxmox_vm", protocol.Object{"name": "*b"}, 0, []string{web, db}},
+		"a name of others": {"proxmox_vm", protocol.Object{"name": "foreign"}, 0, []string{}},
 		"a node":           {"proxmox_vm", protocol.Object{"node": "pve1"}, 0, []string{}},
 		"a pool":           {"proxmox_vm", protocol.Object{"pool": "terraform"}, 0, []string{web}},
 		"a tag":            {"proxmox_vm", protocol.Object{"tags": []any{"prod"}}, 0, []string{web, db}},
@@ -245,6 +248,28 @@ func TestListBesideSilentNode(t *testing.T) {
 	found, diagnostics := lab.List(t, "proxmox_vm", nil, 0, false)
 	if len(diagnostics.Errors()) != 0 || len(diagnostics) != 1 || !strings.Contains(diagnostics.String(), "20002") || len(found) != 2 {
 		t.Errorf("found %v (%s)", found, diagnostics)
+	}
+}
+
+// TestListBesideManyOnASilentNode holds that a node that does not answer is not
+// asked for each of its guests: each time PVE's proxy waits for half a minute.
+func TestListBesideManyOnASilentNode(t *testing.T) {
+	t.Parallel()
+
+	lab := newListLab(t)
+	const guests = 40
+	for vmid := 20020; vmid < 20020+guests; vmid++ {
+		check(t, lab.Hand.CreateVM(t.Context(), "pve3", vmid, byhand.Params{"description": mark(vmid)}))
+	}
+	check(t, lab.Faults().NodeOffline("pve3"))
+	before := lab.Counters().Snapshot()
+	found, diagnostics := lab.List(t, "proxmox_vm", nil, 0, false)
+	if len(diagnostics.Errors()) != 0 || len(diagnostics.Warnings()) != guests || len(found) != 3 {
+		t.Errorf("found %v (%s)", found, diagnostics)
+	}
+	calls := lab.Counters().Snapshot().Sub(before).Requests
+	if n := calls["GET /nodes/{node}/qemu/{vmid}/pending"]; n >= guests {
+		t.Errorf("%d calls for %d guests, most of which nobody answers for", n, guests)
 	}
 }
 

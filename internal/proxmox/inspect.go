@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 )
@@ -92,6 +93,22 @@ func (s *silence) is(node string, now time.Time) bool {
 	return now.Before(s.until[node])
 }
 
+var errSilent = errors.New("it did not answer a moment ago")
+
+// Peek is [Client.Pending] for who reads many guests and may live without some: a
+// node that did not answer a moment ago is not asked again, which is an error that
+// [IsUnavailable] knows.
+func (c *Client) Peek(ctx context.Context, kind Kind, node string, vmid int) (*GuestConfig, error) {
+	if c.Gate.silent.is(node, c.clock.Now()) {
+		return nil, &ConnectionError{Method: http.MethodGet, Path: c.of(kind).path(node, vmid, "pending"), Endpoint: node, Err: errSilent}
+	}
+	config, err := c.Pending(ctx, kind, node, vmid)
+	if IsUnavailable(err) {
+		c.Gate.silent.add(node, c.clock.Now())
+	}
+	return config, err
+}
+
 // findLimit bounds the configurations that are read at once.
 const findLimit = 8
 
@@ -135,7 +152,7 @@ type search struct {
 }
 
 func (s *search) read(ctx context.Context, r Resource) {
-	config, err := s.c.of(s.kind).Pending(ctx, r.Node, r.VMID)
+	config, err := s.c.Peek(ctx, s.kind, r.Node, r.VMID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil {

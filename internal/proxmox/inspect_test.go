@@ -183,3 +183,15 @@ func TestFindByUID(t *testing.T) {
 		t.Errorf("a node that does not answer: %+v, %v; want an error, for it is not proven that there is none", found, err)
 	}
 }
+
+// TestPeek asks a node that does not answer no second time, until a while later.
+func TestPeek(t *testing.T) {
+	t.Parallel()
+
+	c := script(t, on(readGuest).fail(595, "No route to host"))
+	for range 2 {
+		if _, err := c.Peek(t.Context(), KindVM, "pve1", 10000); !IsUnavailable(err) {
+			t.Errorf("got %v", err)
+		}
+	}
+}

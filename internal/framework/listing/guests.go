@@ -3,10 +3,13 @@ package listing
 import (
 	"context"
 	"fmt"
+	"path"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework-validators/listvalidator"
+	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/list/schema"
@@ -19,14 +22,22 @@ import (
 
 // Filter is which guests are asked for. What is null filters nothing.
 type Filter struct {
+	Name types.String `tfsdk:"name"`
 	Node types.String `tfsdk:"node"`
 	Pool types.String `tfsdk:"pool"`
 	Tags []string     `tfsdk:"tags"`
 }
 
+// namePattern is what a filter takes as a name.
+var namePattern = regexp.MustCompile(`^[A-Za-z0-9.*-]+$`)
+
 // FilterAttributes are the attributes of a [Filter].
 func FilterAttributes() map[string]schema.Attribute {
 	return map[string]schema.Attribute{
+		"name": schema.StringAttribute{
+			Optional: true, Validators: []validator.String{stringvalidator.RegexMatches(namePattern, "must be a name, in which * stands for any text")},
+			MarkdownDescription: "Only guests of this name, in which `*` stands for any text: `web-*`.",
+		},
 		"node": schema.StringAttribute{
 			Optional: true, Validators: []validator.String{framework.NodeName()}, MarkdownDescription: "Only guests on this node.",
 		},
@@ -124,7 +135,7 @@ func Candidates(looks []Look, item func(context.Context, Guest) (*Item, error)) 
 
 func look(ctx context.Context, client *proxmox.Client, r proxmox.Resource) (Guest, bool, error) {
 	guest := Guest{VMID: r.VMID, Kind: proxmox.Kind(r.Type), Node: r.Node, Name: r.Name}
-	config, err := client.Pending(ctx, guest.Kind, r.Node, r.VMID)
+	config, err := client.Peek(ctx, guest.Kind, r.Node, r.VMID)
 	if proxmox.IsNotFound(err) {
 		return guest, false, nil
 	}
@@ -165,7 +176,15 @@ func UIDs(ctx context.Context, client *proxmox.Client, bounds proxmox.VMIDRange,
 }
 
 func (f Filter) wants(r proxmox.Resource) bool {
-	return (f.Node.IsNull() || f.Node.ValueString() == r.Node) && (f.Pool.IsNull() || f.Pool.ValueString() == r.Pool) && f.hasTags(r.Tags)
+	return f.hasName(r.Name) && (f.Node.IsNull() || f.Node.ValueString() == r.Node) && (f.Pool.IsNull() || f.Pool.ValueString() == r.Pool) && f.hasTags(r.Tags)
+}
+
+func (f Filter) hasName(name string) bool {
+	if f.Name.IsNull() {
+		return true
+	}
+	matches, err := path.Match(f.Name.ValueString(), name)
+	return err == nil && matches
 }
 
 func (f Filter) hasTags(tags string) bool {

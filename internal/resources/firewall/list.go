@@ -31,7 +31,7 @@ type listFilter struct {
 func (l *listResource) ListResourceConfigSchema(_ context.Context, _ tflist.ListResourceSchemaRequest, resp *tflist.ListResourceSchemaResponse) {
 	attributes := listing.FilterAttributes()
 	attributes["foreign"] = schema.BoolAttribute{
-		Optional: true, MarkdownDescription: "Whether the firewalls that belong to no guest are listed too: the cluster's, the nodes', and security groups. `node`, `pool` and `tags` are about guests.",
+		Optional: true, MarkdownDescription: "Whether the firewalls that belong to no guest are listed too: the cluster's, the nodes', and security groups. `name`, `node`, `pool` and `tags` are about guests.",
 	}
 	resp.Schema = schema.Schema{
 		MarkdownDescription: "The firewalls of the VMs and containers in the provider's `vmid_range` that carry its marker. " +
