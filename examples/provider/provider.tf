@@ -20,3 +20,11 @@ provider "proxmox" {
     pool    = "terraform"
   }
 }
+
+# A full clone of the template 9000. What is left out stays as it is there.
+resource "proxmox_vm" "web" {
+  name     = "web-1"
+  template = 9000
+  memory   = { mib = 2048 }
+  disks    = { scsi0 = { size_gib = 20 } } # the template's boot disk, grown
+}

@@ -3,6 +3,7 @@ package guestprobe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -93,6 +94,10 @@ func (m *model) probe(ctx context.Context, client *proxmox.Client) error {
 		return fmt.Errorf("%q is not the name of a unit of systemd", service)
 	}
 	target, err := client.Gate.Probe(ctx, int(m.VMID.ValueInt64()))
+	var refused *proxmox.OwnershipError
+	if errors.As(err, &refused) && refused.Standing == proxmox.Gone {
+		return fmt.Errorf("there is no VM %d", m.VMID.ValueInt64())
+	}
 	if err != nil {
 		return err
 	}

@@ -85,6 +85,7 @@ func TestProbeRefused(t *testing.T) {
 		lab := newLab(t, version)
 		before := lab.Counters().Snapshot()
 		for says, config := range map[string]protocol.Object{
+			"there is no VM":    {"vmid": 20050},
 			"outside the range": {"vmid": 102},
 			"not the name":      {"vmid": 101, "service": "nginx; reboot"},
 			"name of a unit":    {"vmid": 101, "service": "--help"},
