@@ -8,35 +8,6 @@ import (
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 )
 
-// propose is what the CLI proposes: the configuration, and the state's values
-// where it says nothing.
-func propose(t testing.TB, config, state tftypes.Value) tftypes.Value {
-	t.Helper()
-
-	switch {
-	case !config.IsKnown() || config.IsNull() && !isObject(config):
-		return config
-	case config.IsNull():
-		return state
-	case !isObject(config):
-		return config
-	}
-	given, held := members(t, config), members(t, state)
-	proposed := map[string]tftypes.Value{}
-	for name, each := range given {
-		before, known := held[name]
-		switch {
-		case each.IsKnown() && each.IsNull() && known:
-			proposed[name] = before
-		case known:
-			proposed[name] = propose(t, each, before)
-		default:
-			proposed[name] = each
-		}
-	}
-	return tftypes.NewValue(config.Type(), proposed)
-}
-
 // hideSecrets makes the write-only attributes null, as they are in all that the
 // CLI keeps.
 func hideSecrets(t testing.TB, schema []*tfprotov6.SchemaAttribute, object tftypes.Value) tftypes.Value {

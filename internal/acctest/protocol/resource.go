@@ -86,7 +86,7 @@ func (r *Resource) Plan(t testing.TB, config Object) (*Plan, Diagnostics) {
 		if diagnostics := r.validate(t, given); len(diagnostics.Errors()) != 0 {
 			return nil, diagnostics
 		}
-		proposed = propose(t, given, r.state)
+		proposed = propose(t, r.schema.Block.Attributes, given, r.state)
 	}
 	planned, err := r.server.server.PlanResourceChange(t.Context(), &tfprotov6.PlanResourceChangeRequest{
 		TypeName: r.name, Config: dynamic(t, given), PriorState: dynamic(t, r.state), ProposedNewState: dynamic(t, proposed),

@@ -32,7 +32,7 @@ func (r *Resource) Round(t testing.TB, config Object) Round {
 		read:      &tfprotov6.ReadResourceRequest{TypeName: r.name, CurrentState: state, Private: r.private, CurrentIdentity: r.identity},
 		validated: &tfprotov6.ValidateResourceConfigRequest{TypeName: r.name, Config: dynamic(t, given)},
 		planned: &tfprotov6.PlanResourceChangeRequest{
-			TypeName: r.name, Config: dynamic(t, given), PriorState: state, ProposedNewState: dynamic(t, propose(t, given, r.state)),
+			TypeName: r.name, Config: dynamic(t, given), PriorState: state, ProposedNewState: dynamic(t, propose(t, r.schema.Block.Attributes, given, r.state)),
 			PriorPrivate: r.private, PriorIdentity: r.identity,
 		},
 	}
