@@ -1,6 +1,7 @@
 package framework
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -105,4 +106,14 @@ func plural(n int, one, many string) string {
 		return one
 	}
 	return many
+}
+
+// Bounded bounds an operation by the resource's own timeout, where it has one, and
+// otherwise by the provider's. Call cancel when it has ended.
+func Bounded(
+	ctx context.Context, own func(context.Context, time.Duration) (time.Duration, diag.Diagnostics), otherwise time.Duration, diags *diag.Diagnostics,
+) (bounded context.Context, cancel context.CancelFunc) {
+	timeout, problems := own(ctx, otherwise)
+	diags.Append(problems...)
+	return context.WithTimeout(ctx, timeout)
 }

@@ -3,6 +3,7 @@ package proxmox
 import (
 	"cmp"
 	"context"
+	"maps"
 	"strconv"
 	"sync"
 	"time"
@@ -21,6 +22,8 @@ type View struct {
 
 	mu      sync.Mutex
 	entries map[viewKey]*viewEntry
+	// swept is when entries that nobody asks for any more were last forgotten.
+	swept time.Time
 }
 
 // viewKey says what was read; node is empty for what is of no one node, life 0
@@ -189,12 +192,28 @@ func (v *View) entry(key viewKey) (entry *viewEntry, first bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	now := v.c.clock.Now()
-	if entry, ok := v.entries[key]; ok && now.Sub(entry.start) < cmp.Or(key.life, viewLife) {
+	if entry, ok := v.entries[key]; ok && entry.fresh(key, now) {
 		return entry, false
 	}
+	v.sweep(now)
 	entry = &viewEntry{start: now, done: make(chan struct{})}
 	v.entries[key] = entry
 	return entry, true
+}
+
+// sweep forgets what is too old to be told, once in a view's life: a provider that
+// runs on and on does not keep the configuration of every guest that it ever read.
+func (v *View) sweep(now time.Time) {
+	if now.Sub(v.swept) < viewLife {
+		return
+	}
+	v.swept = now
+	maps.DeleteFunc(v.entries, func(key viewKey, entry *viewEntry) bool { return !entry.fresh(key, now) })
+}
+
+// fresh reports whether what was read may be told still.
+func (e *viewEntry) fresh(key viewKey, now time.Time) bool {
+	return now.Sub(e.start) < cmp.Or(key.life, viewLife)
 }
 
 func (v *View) finish(key viewKey, entry *viewEntry, value any, err error) {

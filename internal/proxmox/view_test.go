@@ -119,6 +119,39 @@ func TestViewExpiresAndIsDropped(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
+// TestViewIsSwept holds that what is too old to be told is not kept, whether or not
+// it is ever asked for again.
+func TestViewIsSwept(t *testing.T) {
+	t.Parallel()
+	clock := newFakeClock()
+	pve := newRecordedPVE(t).on(resourcesCall, data(resourcesData)).on(listCall, data(listData)).
+		on("GET /nodes/pve1/qemu/110/pending", data(`[]`)).on("GET /nodes/pve1/qemu/111/pending", data(`[]`))
+	c := pve.client(t, func(o *Options) { o.clock = clock })
+	read := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	for _, vmid := range []int{110, 111} {
+		read(second(c.View.drives(t.Context(), "pve1", vmid)))
+	}
+	clock.advance(drivesLife)
+	read(second(c.View.LiveGuests(t.Context(), "pve1", KindVM)))
+	clock.advance(viewLife - drivesLife)
+	read(second(c.View.Guests(t.Context())))
+	c.View.mu.Lock()
+	defer c.View.mu.Unlock()
+	for key := range c.View.entries {
+		if key.what != "guests" && key.what != "live" {
+			t.Errorf("%s of %s is kept", key.what, key.id)
+		}
+	}
+	if len(c.View.entries) != 2 {
+		t.Errorf("%d are kept, want the 2 that are fresh", len(c.View.entries))
+	}
+}
+
 func TestViewForgetsErrors(t *testing.T) {
 	t.Parallel()
 	pve := newRecordedPVE(t).on(listCall, failure(500, "something"), data(listData))

@@ -22,7 +22,7 @@ type Checker struct {
 	draft *Draft
 	own   Planning
 	// told are the needs that were checked: what several uses share is told once.
-	told []proxmox.Need
+	told []told
 }
 
 // check asks the cluster what the plan stands on. It reads the shared view, so

@@ -23,7 +23,9 @@ func (c *Checker) can(ctx context.Context, use framework.Use) bool {
 	scope, spare := c.scope(), use.Spare
 	maps.Copy(scope, use.Scope)
 	use.Scope = scope
-	use.Spare = func(need proxmox.Need) bool { return c.spares(need) || spare != nil && spare(need) || !c.tells(need) }
+	use.Spare = func(need proxmox.Need) bool {
+		return c.spares(need) || spare != nil && spare(need) || !c.tells(need, scope)
+	}
 	return use.Check(ctx, c.Client, c.draft.Diags)
 }
 
@@ -33,15 +35,25 @@ func (c *Checker) spares(need proxmox.Need) bool {
 	return need.Only != "" && settings.IsNull(c.draft.Config.Values[need.Only]) || need.Privilege == "SDN.Use"
 }
 
-// tells notes that a need is checked, and reports whether it was not before.
-func (c *Checker) tells(need proxmox.Need) bool {
-	same := func(told proxmox.Need) bool { return told.Path == need.Path && told.Privilege == need.Privilege }
-	if slices.ContainsFunc(c.told, same) {
-		return false
+// tells notes that a need is checked for a scope's objects, and reports whether it
+// was not before for one of them.
+func (c *Checker) tells(need proxmox.Need, scope proxmox.Scope) bool {
+	objects := scope[need.Object()]
+	if len(objects) == 0 {
+		objects = []string{""} // Any of its kind.
 	}
-	c.told = append(c.told, need)
-	return true
+	fresh := false
+	for _, object := range objects {
+		this := told{need.Path, object, need.Privilege}
+		if !slices.Contains(c.told, this) {
+			c.told, fresh = append(c.told, this), true
+		}
+	}
+	return fresh
 }
+
+// told is a need that was checked for one object.
+type told struct{ path, object, privilege string }
 
 // scope names what the plan is about, as far as that is known.
 func (c *Checker) scope() proxmox.Scope {

@@ -41,9 +41,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	timeout, problems := plan.Timeouts.Create(ctx, r.Data.Timeouts.Create)
-	resp.Diagnostics.Append(problems...)
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := framework.Bounded(ctx, plan.Timeouts.Create, r.Data.Timeouts.Create, &resp.Diagnostics)
 	defer cancel()
 
 	image, name, err := compose(config, &plan)
@@ -81,9 +79,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	if !there {
 		return
 	}
-	timeout, problems := state.Timeouts.Read(ctx, r.Data.Timeouts.Read)
-	resp.Diagnostics.Append(problems...)
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := framework.Bounded(ctx, state.Timeouts.Read, r.Data.Timeouts.Read, &resp.Diagnostics)
 	defer cancel()
 
 	size, err := seeds.Size(ctx, client, held.Node, held.VolID)
@@ -123,9 +119,7 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	timeout, problems := plan.Timeouts.Update(ctx, r.Data.Timeouts.Update)
-	resp.Diagnostics.Append(problems...)
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := framework.Bounded(ctx, plan.Timeouts.Update, r.Data.Timeouts.Update, &resp.Diagnostics)
 	defer cancel()
 
 	k := keeper{client: client, diags: &resp.Diagnostics}
@@ -152,9 +146,7 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	timeout, problems := state.Timeouts.Delete(ctx, r.Data.Timeouts.Delete)
-	resp.Diagnostics.Append(problems...)
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := framework.Bounded(ctx, state.Timeouts.Delete, r.Data.Timeouts.Delete, &resp.Diagnostics)
 	defer cancel()
 
 	if held, there := state.current(); there {
