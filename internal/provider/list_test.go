@@ -237,6 +237,46 @@ func TestListSeeds(t *testing.T) {
 	}
 }
 
+// TestListSeedsBesideGaps holds that what cannot be read is named, and the rest is
+// listed, but for seeds that may be those of VMs.
+func TestListSeedsBesideGaps(t *testing.T) {
+	t.Parallel()
+
+	lab := newListLab(t)
+	volumeID := uploadSeed(t, lab)
+	check(t, lab.Hand.CreateVM(t.Context(), "pve1", 20006, byhand.Params{"name": "near", "description": mark(20006)}))
+	fail := func(path string, status int, text string) {
+		t.Helper()
+		_, err := lab.Faults().Add(pvelab.Fault{Path: path, Status: status, Text: text, Times: 100})
+		check(t, err)
+	}
+	for _, step := range []struct {
+		breaks func()
+		block  protocol.Object
+		found  int
+		says   []string
+	}{
+		{func() {
+			check(t, lab.Faults().NodeOffline("pve3"))
+			fail("/nodes/pve1/storage/local/content", 500, "no such file")
+		}, nil, 1, []string{"pve3 alone sees", "storage local on node pve1"}},
+		{func() {}, protocol.Object{"storage": "seeds", "node": "pve1"}, 1, nil},
+		{func() { fail("/nodes/pve2/qemu/20002/pending", 595, "No route to host") }, protocol.Object{"storage": "seeds", "node": "pve1"}, 1, nil},
+		{func() { fail("/nodes/pve1/qemu/20006/pending", 595, "No route to host") }, protocol.Object{"storage": "seeds", "node": "pve1"}, 0, []string{volumeID + " may be"}},
+	} {
+		step.breaks()
+		found, diagnostics := lab.List(t, "proxmox_seed_iso", step.block, 0, false)
+		if len(found) != step.found || len(diagnostics.Errors()) != 0 || len(diagnostics) != len(step.says) {
+			t.Errorf("found %v (%s), want %d beside %q", found, diagnostics, step.found, step.says)
+		}
+		for _, words := range step.says {
+			if !strings.Contains(diagnostics.String(), words) {
+				t.Errorf("%s does not say %q", diagnostics, words)
+			}
+		}
+	}
+}
+
 // TestListBesideSilentNode holds that a guest whose owner cannot be told is named,
 // and the others are listed.
 func TestListBesideSilentNode(t *testing.T) {

@@ -10,8 +10,6 @@ import (
 
 	"terraform-provider-proxmox/internal/acctest/protocol"
 	"terraform-provider-proxmox/internal/provider"
-	"terraform-provider-proxmox/internal/resources/container"
-	"terraform-provider-proxmox/internal/resources/vm"
 )
 
 // No CLI sees the packed variants of resources.
@@ -81,12 +79,28 @@ func TestPackedVariantsKeepWhatTheyCannotRead(t *testing.T) {
 // not be asked.
 func TestPackedResourcesHaveNoPlanModifiers(t *testing.T) {
 	t.Parallel()
-	for _, each := range []resource.Resource{container.New(), vm.New()} {
-		var resp resource.SchemaResponse
-		each.Schema(t.Context(), resource.SchemaRequest{}, &resp)
-		for name, attribute := range resp.Schema.Attributes {
-			checkPlain(t, name, reflect.ValueOf(attribute))
+	resources := map[string]resource.Resource{}
+	for _, constructor := range provider.New("test")().Resources(t.Context()) {
+		var resp resource.MetadataResponse
+		each := constructor()
+		each.Metadata(t.Context(), resource.MetadataRequest{ProviderTypeName: "proxmox"}, &resp)
+		resources[resp.TypeName] = each
+	}
+	packed := 0
+	for variant := range resources {
+		name, isVariant := strings.CutSuffix(variant, "_packed")
+		if !isVariant {
+			continue
 		}
+		packed++
+		var resp resource.SchemaResponse
+		resources[name].Schema(t.Context(), resource.SchemaRequest{}, &resp)
+		for attribute, value := range resp.Schema.Attributes {
+			checkPlain(t, name+"."+attribute, reflect.ValueOf(value))
+		}
+	}
+	if packed == 0 {
+		t.Error("no resource has a packed variant: this test looks in the wrong place")
 	}
 }
 

@@ -49,7 +49,9 @@ type PowerCommand struct {
 // any call that changes something.
 type UnfitError struct {
 	Command string
-	// Never is true where no state of the guest would make it fit.
+	// Never is true where it is in the nature of the guest or of the command.
+	// Otherwise another state of the guest would make it fit, or another release of
+	// PVE.
 	Never  bool
 	Reason string
 }

@@ -65,8 +65,8 @@ func TestCommandContainerRefuses(t *testing.T) {
 		steps []step
 		says  string
 	}{
-		"pause":            {VerbPause, nil, "containers are not paused"},
-		"resume":           {VerbResume, nil, "containers are not paused"},
+		"pause":            {VerbPause, nil, ErrNoPause.Error()},
+		"resume":           {VerbResume, nil, ErrNoPause.Error()},
 		"reboot a stopped": {VerbReboot, steps(ctListed, ctOurs, ctNow("stopped")), "container 10000 does not run"},
 	} {
 		var unfit *UnfitError

@@ -6,9 +6,10 @@ import (
 	"fmt"
 )
 
-// ErrNoPause says that containers are not paused: PVE would checkpoint them to
-// disk with CRIU, which it does not ship.
-var ErrNoPause = errors.New("containers are not paused")
+// ErrNoPause says that containers are neither paused nor resumed. PVE has calls for
+// it, which its documentation calls experimental; the kernel's freezer, which would
+// do, it keeps for backups.
+var ErrNoPause = errors.New("PVE suspends containers by checkpointing them with CRIU, which it does not ship, so that the call fails; what works is to stop the container")
 
 // Power brings a guest to the power wanted. A guest that has it is left alone.
 // It returns what the gate read before the first call.

@@ -13,7 +13,7 @@ var container = &kind{
 	name: "_container_power", guest: "container", command: (*proxmox.Client).CommandContainer,
 	docs: map[string]string{
 		"": "Starts, stops, shuts down or reboots a container that the provider owns, and waits until that shows. " +
-			"`pause` and `resume` are refused as *not yet*, since Proxmox VE pauses no containers. " +
+			"`pause` and `resume` are refused as *not yet*, since the call that Proxmox VE has for it is experimental and fails. " +
 			"A command that does not fit is refused before any call that changes something, with the reason.",
 		"command": "`start`, `stop`, `shutdown` or `reboot`.",
 		"vmid":    "The container, inside the provider's `vmid_range`.",

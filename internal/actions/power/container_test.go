@@ -81,7 +81,8 @@ func TestContainerPowerRefused(t *testing.T) {
 	lab := newContainerLab(t)
 	before := lab.Counters().Snapshot()
 	for says, config := range map[string]protocol.Object{
-		"not yet":                {"command": "pause", "vmid": 20000},
+		"Pause does not fit, not yet: PVE suspends containers by checkpointing them":  {"command": "pause", "vmid": 20000},
+		"Resume does not fit, not yet: PVE suspends containers by checkpointing them": {"command": "resume", "vmid": 20000},
 		"does not run":           {"command": "reboot", "vmid": 20000},
 		"no marker":              {"command": "start", "vmid": 20001},
 		"outside the range":      {"command": "start", "vmid": 101},

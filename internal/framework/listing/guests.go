@@ -71,10 +71,8 @@ func (g Guest) String() string {
 // Guests lists the guests of a kind that are ours: the list resource of a guest.
 func Guests(ctx context.Context, req list.ListRequest, stream *list.ListResultsStream, base *framework.ResourceBase, kind proxmox.Kind, importer Importer) {
 	var filter Filter
-	diags := req.Config.Get(ctx, &filter)
-	client := base.Client(&diags)
-	if client == nil || !base.Data.RequireVMIDRange(&diags) || diags.HasError() {
-		stream.Results = list.ListResultsStreamDiagnostics(diags)
+	client := Open(ctx, req, stream, base, &filter, base.Data.RequireVMIDRange)
+	if client == nil {
 		return
 	}
 	search := Search{
@@ -151,28 +149,38 @@ func look(ctx context.Context, client *proxmox.Client, r proxmox.Resource) (Gues
 	return guest, ours && !holds, nil
 }
 
-// UIDs are the uids of the guests of a kind in the range that carry a marker. A
-// guest that cannot be read is an error: it may carry any.
-func UIDs(ctx context.Context, client *proxmox.Client, bounds proxmox.VMIDRange, kind proxmox.Kind) (map[string]bool, error) {
+// Unread says that a guest of a node could not be read: it may carry any marker.
+type Unread struct {
+	Node string
+	Err  error
+}
+
+// UIDs are the uids of the guests of a kind in the range that carry a marker, and
+// those guests whose nodes do not answer.
+func UIDs(ctx context.Context, client *proxmox.Client, bounds proxmox.VMIDRange, kind proxmox.Kind) (uids map[string]bool, unread []Unread, err error) {
 	looks, err := Looks(ctx, client, bounds, Filter{}, kind)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	type seen struct {
-		uid string
-		err error
+		guest Guest
+		err   error
 	}
-	uids := map[string]bool{}
+	uids = map[string]bool{}
 	for each := range ordered(looks, atOnce, func(look Look) seen {
 		guest, _, err := look(ctx)
-		return seen{guest.Marker.UID, err}
+		return seen{guest, err}
 	}) {
-		if each.err != nil {
-			return nil, each.err
+		switch {
+		case proxmox.IsUnavailable(each.err) && ctx.Err() == nil:
+			unread = append(unread, Unread{each.guest.Node, each.err})
+		case each.err != nil:
+			return nil, nil, each.err
+		default:
+			uids[each.guest.Marker.UID] = true
 		}
-		uids[each.uid] = true
 	}
-	return uids, nil
+	return uids, unread, nil
 }
 
 func (f Filter) wants(r proxmox.Resource) bool {

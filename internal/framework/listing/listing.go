@@ -4,6 +4,7 @@ package listing
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
 
@@ -37,6 +38,40 @@ type Search struct {
 	Timeout time.Duration
 	// Candidates are found out when the results are asked for.
 	Candidates func(ctx context.Context) ([]Candidate, error)
+}
+
+// Gap is a candidate in whose place something could not be read, which a warning
+// names: the rest is listed, and nobody takes it for all there is.
+func Gap(err error) Candidate {
+	return func(context.Context) (*Item, error) { return nil, &gapError{err} }
+}
+
+type gapError struct{ error }
+
+func (e *gapError) Unwrap() error { return e.error }
+
+func isGap(err error) bool {
+	var gap *gapError
+	return errors.As(err, &gap) || proxmox.IsUnavailable(err)
+}
+
+// Open reads what a list block asks for, and returns the client. It is nil where
+// nothing can be listed, or a check fails: then the stream tells why.
+func Open(
+	ctx context.Context, req list.ListRequest, stream *list.ListResultsStream, base *framework.ResourceBase, filter any, checks ...func(*diag.Diagnostics) bool,
+) *proxmox.Client {
+	diags := req.Config.Get(ctx, filter)
+	client := base.Client(&diags)
+	for _, passes := range checks {
+		if client != nil && !passes(&diags) {
+			client = nil
+		}
+	}
+	if client == nil || diags.HasError() {
+		stream.Results = list.ListResultsStreamDiagnostics(diags)
+		return nil
+	}
+	return client
 }
 
 // Into streams what is found, as many as are asked for and in the candidates'
@@ -73,7 +108,7 @@ func (s Search) Into(ctx context.Context, req list.ListRequest, stream *list.Lis
 func (s Search) result(ctx context.Context, req list.ListRequest, look Candidate) *list.ListResult {
 	item, err := look(ctx)
 	switch {
-	case proxmox.IsUnavailable(err) && ctx.Err() == nil:
+	case isGap(err) && ctx.Err() == nil:
 		result := list.ListResult{}
 		framework.AddWarning(&result.Diagnostics, s.Doing, err)
 		return &result

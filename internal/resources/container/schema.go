@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"terraform-provider-proxmox/internal/framework/guests"
+	"terraform-provider-proxmox/internal/proxmox"
 )
 
 // Schema describes the resource: the settings of the table, and what is no
@@ -154,7 +155,7 @@ func (p powerWord) MarkdownDescription(ctx context.Context) string { return p.De
 func (powerWord) ValidateString(ctx context.Context, req validator.StringRequest, resp *validator.StringResponse) {
 	if req.ConfigValue.ValueString() == guests.PowerPaused {
 		resp.Diagnostics.AddAttributeError(req.Path, "Not yet supported: a paused container",
-			"PVE suspends containers by checkpointing them with CRIU, which it does not ship, so that the call fails. Use stopped.")
+			proxmox.ErrNoPause.Error()+`: power = "stopped".`)
 		return
 	}
 	stringvalidator.OneOf(guests.PowerRunning, guests.PowerStopped).ValidateString(ctx, req, resp)

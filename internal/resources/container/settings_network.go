@@ -60,6 +60,11 @@ var networkGroup = &settings.Group{
 			Doc: "Whether the cable is pulled. PVE's default is `false`.",
 		},
 		{
+			Name: "host_managed", Live: settings.AtOnce, Place: settings.Prop{Name: "host-managed"}, Form: settings.Boolean{}, Since: 9,
+			Doc: "Whether the node sees to the addresses, DHCP included, for a container that has nothing to do so itself, from PVE 9 on. " +
+				"PVE turns it on for the interfaces with which a container is made from an OCI image; it does no SLAAC.",
+		},
+		{
 			Name: "ipv4_addresses", Source: settings.Reported, Form: settings.TextList{Spelling: settings.BlankList},
 			Doc: "The IPv4 addresses, without prefix length: those that the running container has, else the configured one.",
 		},

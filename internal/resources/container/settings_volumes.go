@@ -72,6 +72,10 @@ var mountGroup = &settings.Group{
 			Name: "read_only", Place: settings.Prop{Name: "ro"}, Form: settings.Boolean{}, Absent: types.BoolValue(false),
 			Doc: "Whether it is mounted read-only. PVE's default is `false`.",
 		},
+		{
+			Name: "keep_attributes", Place: settings.Prop{Name: "keepattrs"}, Form: settings.Boolean{}, Absent: types.BoolValue(false), Since: 9,
+			Doc: "Whether a new volume takes owner, group and access mode of the folder that it is mounted on, where there is one, from PVE 9 on. PVE's default is `false`.",
+		},
 		guests.OnRemoval("What becomes of the volume when the mount point is no longer configured: `detach` (default) keeps it as an unused volume of the container, " +
 			"`destroy` removes it with its data."),
 	}, volumeSettings...),

@@ -27,6 +27,16 @@ var newer = map[string]struct {
 		protocol.Object{"mount_points": protocol.Object{"mp0": protocol.Object{"storage": "local-lvm", "size_gib": 1.0, "path": "/data", "backup": true, "id_map": "passthrough"}}},
 		"mp0", "local-lvm:1,mp=/data,idmap=passthrough",
 	},
+	`mount_points["mp1"].keep_attributes`: {
+		protocol.Object{"mount_points": protocol.Object{
+			"mp1": protocol.Object{"storage": "local-lvm", "size_gib": 1.0, "path": "/srv", "backup": true, "keep_attributes": true},
+		}},
+		"mp1", "local-lvm:1,mp=/srv,keepattrs=1",
+	},
+	`network["net0"].host_managed`: {
+		protocol.Object{"network": protocol.Object{"net0": protocol.Object{"bridge": "vmbr0", "host_managed": true}}},
+		"net0", "name=eth0,bridge=vmbr0,host-managed=1",
+	},
 }
 
 // TestRowsOfPVE9: what PVE 8 does not know is refused in the plans of containers
@@ -58,7 +68,18 @@ func TestRowsOnPVE9(t *testing.T) {
 	lab := place(t, "9.2")
 	config := placed(protocol.Object{"node": "pve1"})
 	for _, name := range slices.Sorted(maps.Keys(newer)) {
-		maps.Copy(config, newer[name].configured)
+		for attribute, configured := range newer[name].configured {
+			row, isObject := configured.(protocol.Object)
+			if !isObject {
+				config[attribute] = configured
+				continue
+			}
+			devices := protocol.Object{}
+			others, _ := config[attribute].(protocol.Object)
+			maps.Copy(devices, others)
+			maps.Copy(devices, row) // Each row has a slot of its own.
+			config[attribute] = devices
+		}
 	}
 	guest := lab.Manage(t, "proxmox_container")
 	apply(t, guest, config)

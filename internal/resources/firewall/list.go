@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/hashicorp/terraform-plugin-framework/diag"
 	tflist "github.com/hashicorp/terraform-plugin-framework/list"
 	"github.com/hashicorp/terraform-plugin-framework/list/schema"
 	"github.com/hashicorp/terraform-plugin-framework/types"
@@ -43,12 +42,9 @@ func (l *listResource) ListResourceConfigSchema(_ context.Context, _ tflist.List
 
 // List lists firewalls.
 func (l *listResource) List(ctx context.Context, req tflist.ListRequest, stream *tflist.ListResultsStream) {
-	var diags diag.Diagnostics
 	var filter listFilter
-	diags.Append(req.Config.Get(ctx, &filter)...)
-	client := l.Client(&diags)
-	if client == nil || !l.Data.RequireVMIDRange(&diags) || diags.HasError() {
-		stream.Results = tflist.ListResultsStreamDiagnostics(diags)
+	client := listing.Open(ctx, req, stream, &l.ResourceBase, &filter, l.Data.RequireVMIDRange)
+	if client == nil {
 		return
 	}
 	c := census{client: client, bounds: l.Data.VMIDRange, filter: filter}
