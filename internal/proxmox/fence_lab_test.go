@@ -319,30 +319,44 @@ func TestFenceCalls(t *testing.T) {
 }
 
 // TestUnfenceAsksHAAgain has a stop that HA was asked for before undo the start:
-// its manager hung, and takes the one for newer than the other.
+// its manager hung, and takes the one for newer than the other. Where the stop has
+// not come yet, the guest still runs when it is to be brought back.
 func TestUnfenceAsksHAAgain(t *testing.T) {
 	t.Parallel()
 
 	bothVersions(t, func(t *testing.T, version string) {
-		b := newFenceBench(t, version, func(o *Options) { o.clock = swift{time.Now()} })
-		b.vm(t, "pve2", 101, nil)
-		b.managed(t, "vm:101", "started", "started")
-		b.Faults().HangHA(true)
-		f := Fence{Action: FenceStop, Node: "pve2", VMID: 101, Foreign: true}
-		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		defer cancel()
-		_, before, err := b.client.Fence(ctx, f)
-		var begun *FenceBegunError
-		if !errors.As(err, &begun) || len(begun.Taken) > 0 || IsFenceRefused(err) || len(before.WantedByHA()) != 1 {
-			t.Fatalf("it was begun: %v, before: %v", err, before)
-		}
-		b.Faults().HangHA(false)
-		b.unfence(t, f, before)
-		b.settled(t, "vm:101", "started")
-		if !b.status(t, "pve2", 101).Running() {
-			t.Error("it does not run")
+		for _, f := range []Fence{
+			{Action: FenceStop, Node: "pve2", VMID: 101, Foreign: true}, {Action: FenceStopGuests, Node: "pve2", Foreign: true},
+		} {
+			b := newFenceBench(t, version, func(o *Options) { o.clock = swift{time.Now()} })
+			b.vm(t, "pve2", 101, nil)
+			b.managed(t, "vm:101", "started", "started")
+			b.Faults().HangHA(true)
+			before := b.begun(t, f)
+			f.Progress = func(string) { b.Faults().HangHA(false) } // It tells of the start first.
+			b.unfence(t, f, before)
+			b.Faults().HangHA(false)
+			_ = swift{}.Sleep(t.Context(), haSettled) // What HA was asked for has shown by then.
+			b.settled(t, "vm:101", "started")
+			if !b.status(t, "pve2", 101).Running() {
+				t.Errorf("after %s it does not run", f.Action)
+			}
 		}
 	})
+}
+
+// begun gives a fence up that HA, which hangs, was asked for.
+func (b *fenceBench) begun(t *testing.T, f Fence) FenceBefore {
+	t.Helper()
+
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	_, before, err := b.client.Fence(ctx, f)
+	var begun *FenceBegunError
+	if !errors.As(err, &begun) || len(begun.Taken) > 0 || IsFenceRefused(err) || len(before.WantedByHA()) != 1 {
+		t.Fatalf("it was begun: %v, before: %v", err, before)
+	}
+	return before
 }
 
 // swift is a clock that runs a hundred times as fast.

@@ -417,7 +417,8 @@ func (c *Client) proveLasting(ctx context.Context, node string, guests []nodeGue
 }
 
 // unfenceNode starts the guests again that the fence stopped and that are still
-// on the node.
+// on the node. What HA wanted up is asked for although it runs: a stop that the
+// manager was asked for shows nowhere before it has looked.
 func (c *Client) unfenceNode(ctx context.Context, f Fence, before FenceBefore) (left []string, err error) {
 	if len(before.Guests) == 0 {
 		return nil, nil
@@ -434,7 +435,7 @@ func (c *Client) unfenceNode(ctx context.Context, f Fence, before FenceBefore) (
 		i := slices.IndexFunc(guests, func(g nodeGuest) bool { return g.VMID == b.VMID && g.kind == b.Kind })
 		if i < 0 {
 			left = append(left, fmt.Sprintf("%s %d is not on node %s any more, and is not started", b.Kind, b.VMID, f.Node))
-		} else if !guests[i].Running() {
+		} else if !guests[i].Running() || b.wantedByHA() {
 			down = append(down, guests[i])
 		}
 	}

@@ -171,10 +171,10 @@ func (b FenceBefore) IsEmpty() bool { return len(b.Guests) == 0 && len(b.LinksUp
 // WantedByHA are the guests that HA was asked to have started. Its manager keeps
 // them stopped now, until they are started again.
 func (b FenceBefore) WantedByHA() []FencedGuest {
-	return slices.DeleteFunc(slices.Clone(b.Guests), func(g FencedGuest) bool {
-		return !HAResource{Requested: g.HA}.wantsUp()
-	})
+	return slices.DeleteFunc(slices.Clone(b.Guests), func(g FencedGuest) bool { return !g.wantedByHA() })
 }
+
+func (g FencedGuest) wantedByHA() bool { return HAResource{Requested: g.HA}.wantsUp() }
 
 // With is what two fences of the same target took, one after the other: what the
 // later one found stopped had run before the earlier one.
