@@ -32,9 +32,10 @@ var (
 	textNoNode   = regexp.MustCompile(`hostname lookup '[^']*' failed|no such cluster node '`)
 	textNoQuorum = regexp.MustCompile(`\bno quorum\b`)
 	textNoWorker = regexp.MustCompile(`got (no|strange) worker upid|starting worker failed`)
-	textRunning  = regexp.MustCompile(`\b(VM|CT) \d+ is running\b|\balready running\b|container is running`)
-	textStopped  = regexp.MustCompile(`\b(VM|CT) \d+ not running\b`)
-	textAgent    = regexp.MustCompile(`(?i)QEMU guest agent is not running|No QEMU guest agent configured` +
+	textRunning  = regexp.MustCompile(`\b(VM|CT) \d+ is running\b|\balready running\b|container is running` +
+		`|the source CT is running`)
+	textStopped = regexp.MustCompile(`\b(VM|CT) \d+ not running\b`)
+	textAgent   = regexp.MustCompile(`(?i)QEMU guest agent is not running|No QEMU guest agent configured` +
 		`|VM \d+ (is )?not running` +
 		// One that restarts, as in an upgrade of its package, leaves a command
 		// without an answer (PVE 8 says qmp, PVE 9 qga).

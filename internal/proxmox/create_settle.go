@@ -134,6 +134,8 @@ func (s *settling) examine(ctx context.Context, vmid int, node string) (undecide
 	switch {
 	case err == nil:
 		return s.judge(config)
+	case IsNotFound(err) && !s.seen.cloning[vmid]:
+		return s.examineElsewhere(ctx, vmid, node)
 	case IsNotFound(err), IsPermission(err):
 		// A clone that has not come to its stub yet, or that a token with rights
 		// through a pool may read only when it is done: PVE adds it to the pool
@@ -146,6 +148,22 @@ func (s *settling) examine(ctx context.Context, vmid int, node string) (undecide
 	default:
 		return false, fmt.Errorf("look for an unfinished guest named %q: %w", s.name, err)
 	}
+}
+
+// examineElsewhere looks at a candidate that is not where it was listed: it may have
+// been moved meanwhile.
+func (s *settling) examineElsewhere(ctx context.Context, vmid int, node string) (undecided bool, _ error) {
+	config, err := s.c.configElsewhere(ctx, Resource{Type: string(s.kind), VMID: vmid, Node: node})
+	switch {
+	case hasStanding(err, Unreachable):
+		s.silent(node)
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("look for an unfinished guest named %q: %w", s.name, err)
+	case config == nil:
+		return false, nil
+	}
+	return s.judge(config)
 }
 
 // silent warns of what could not be proven.

@@ -20,6 +20,9 @@ func TestCreateCloneFindsUnfinished(t *testing.T) {
 	tests := map[string][]step{
 		"by name":                   steps(quiet(vmResource(10005, "pve1", "web")), on(read5).data200(unfinished)),
 		"not yet named in the list": steps(quiet(vmResource(10005, "pve1", "")), on(read5).data200(unfinished)),
+		"moved since it was listed": steps(quiet(vmResource(10005, "pve2", "web")),
+			on("GET /nodes/pve2/qemu/10005/pending").fail(500, "Configuration file 'nodes/pve2/qemu-server/10005.conf' does not exist"),
+			on(listGuests).data200([]any{vmResource(10005, "pve1", "web")}), on(read5).data200(unfinished)),
 		"its clone has written the marker": steps(poor(),
 			on(listClones).data200(tasksOf(killed)), cloneLog(killed, "10005"), on(listGuests).data200([]any{vmResource(10005, "pve1", "")}),
 			on(read5).data200(begun)),
@@ -69,6 +72,7 @@ func TestCreateCloneIgnoresOthers(t *testing.T) {
 
 	const read5 = "GET /nodes/pve1/qemu/10005/pending"
 	other := upidOf("qmclone", "9001")
+	notHere5 := on(read5).fail(500, strings.Replace(notHere, "10000", "10005", 1))
 	ends := steps(begins("10006"), taskSteps(cloneUPID, "OK"),
 		on("GET /nodes/pve1/qemu/10006/pending").data200(configOf(markerOf(10006))))
 	tests := map[string]struct {
@@ -99,7 +103,11 @@ func TestCreateCloneIgnoresOthers(t *testing.T) {
 				still(vmResource(10005, "pve1", "")), on(read5).data200(stubConfig()), ends), 0,
 		},
 		"gone meanwhile": {
-			steps(quiet(vmResource(10005, "pve1", "web")), on(read5).fail(500, strings.Replace(notHere, "10000", "10005", 1)), ends), 0,
+			steps(quiet(vmResource(10005, "pve1", "web")), notHere5, on(listGuests).data200(nil), on("GET /cluster/nextid?vmid=10005").data200("10005"), ends), 0,
+		},
+		"moved meanwhile, of another name": {
+			steps(quiet(vmResource(10005, "pve1", "")), notHere5, on(listGuests).data200([]any{vmResource(10005, "pve2", "")}),
+				on("GET /nodes/pve2/qemu/10005/pending").data200(configOf(Marker{UID: uidB, VMID: 10005, Creating: true}, "name", "db")), ends), 0,
 		},
 		"on a dead node: warned of, and asked once": {
 			steps(quiet(vmResource(10004, "pve3", "web"), vmResource(10005, "pve3", "")),

@@ -62,6 +62,7 @@ func TestPredicates(t *testing.T) {
 		{task("clone failed: unable to open file '/etc/pve/nodes/pve1/qemu-server/121.conf.tmp' - File exists"), "Exists"},
 		{text(500, "VM 110 is running - destroy failed"), "Running"},
 		{task("VM 110 already running"), "Running"},
+		{text(500, "Cannot move in-use volume while the source CT is running - detach or shutdown first"), "Running"},
 		{text(500, "VM 110 is not running"), "Agent"},
 		{text(500, "QEMU guest agent is not running"), "Agent"},
 		{text(500, "No QEMU guest agent configured"), "Agent"},

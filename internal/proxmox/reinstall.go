@@ -144,7 +144,7 @@ func (r *reinstallation) replace(ctx context.Context, config *GuestConfig) error
 		return fmt.Errorf("stop it: %w", err)
 	}
 	for _, slot := range r.spec.Keep {
-		if err := r.c.moveVolume(ctx, r.guest, r.holder, slot); err != nil {
+		if err := r.move(ctx, r.guest, r.holder, slot); err != nil {
 			return err
 		}
 	}
@@ -235,7 +235,7 @@ func (r *reinstallation) moveBack(ctx context.Context) error {
 	if r.holder.VMID != 0 {
 		r.created.Own = nil // The moves spend others.
 		for _, slot := range r.spec.Keep {
-			if err := r.c.moveVolume(ctx, r.holder, r.guest, slot); err != nil {
+			if err := r.move(ctx, r.holder, r.guest, slot); err != nil {
 				return err
 			}
 		}
@@ -244,6 +244,19 @@ func (r *reinstallation) moveBack(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// move hands a volume over. A container that somebody has started meanwhile, or HA,
+// is stopped once more.
+func (r *reinstallation) move(ctx context.Context, from, to Guest, slot string) error {
+	err := r.c.moveVolume(ctx, from, to, slot)
+	if !IsRunning(err) {
+		return err
+	}
+	if _, err := r.c.stop(ctx, from, nil, r.spec.Power); err != nil {
+		return fmt.Errorf("stop %s: %w", from, err)
+	}
+	return r.c.moveVolume(ctx, from, to, slot)
 }
 
 // errHolding says that a holder is not empty.

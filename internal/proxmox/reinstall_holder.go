@@ -70,6 +70,9 @@ func (c *Client) Holders(ctx context.Context, guest Guest) ([]Holder, error) {
 		}
 		config, err := c.Containers.Pending(ctx, r.Node, r.VMID)
 		if IsNotFound(err) {
+			config, err = c.configElsewhere(ctx, r)
+		}
+		if err == nil && config == nil {
 			continue
 		}
 		if err != nil {
@@ -77,7 +80,7 @@ func (c *Client) Holders(ctx context.Context, guest Guest) ([]Holder, error) {
 		}
 		running, keeps := keepsFor(guest, config.Description())
 		if marker, marked := config.Marker(); keeps && marked {
-			held := Guest{Kind: KindContainer, VMID: r.VMID, Node: r.Node, UID: marker.UID, MACs: config.MACs()}
+			held := Guest{Kind: KindContainer, VMID: r.VMID, Node: config.Node, UID: marker.UID, MACs: config.MACs()}
 			found = append(found, Holder{Guest: held, Slots: leftIn(config), WasRunning: running})
 		}
 	}

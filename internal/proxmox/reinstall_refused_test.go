@@ -2,12 +2,16 @@ package proxmox
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"terraform-provider-proxmox/internal/pvelab"
 )
@@ -127,6 +131,7 @@ func TestReinstallGoesOnWithTheHolder(t *testing.T) {
 	}
 	holderByHand(t, c, guest, nil)
 	full := holderByHand(t, c, guest, map[string]string{"mp0": "local-lvm:1,mp=/a"})
+	named(t, c, holderName(guest), 2)
 	kept := lab.Contents(full.VMID)["mp0"]
 	c.View.Drop("pve1")
 	if held, err := labClient(t, lab).HeldFor(t.Context(), guest); err != nil || !held {
@@ -140,6 +145,80 @@ func TestReinstallGoesOnWithTheHolder(t *testing.T) {
 	}
 	if guests := remaining(t, c); len(guests) != 1 {
 		t.Errorf("there are other guests left: %+v", guests)
+	}
+}
+
+// named waits until the cluster's list has n containers of a name: it is behind.
+func named(t *testing.T, c *Client, name string, n int) {
+	t.Helper()
+	for range 1000 {
+		resources, err := c.Cluster.Resources(t.Context(), "vm")
+		noError(t, err)
+		if of := slices.DeleteFunc(resources, func(r Resource) bool { return r.Name != name }); len(of) == n {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("no %d containers %s are listed", n, name)
+}
+
+// TestHolders_moved finds a holder that moves to another node between the list and
+// the look at it.
+func TestHolders_moved(t *testing.T) {
+	t.Parallel()
+	lab := startLab(t, "9.2")
+	c := labClient(t, lab)
+	guest := database(t, c)
+	holder := holderByHand(t, c, guest, map[string]string{"mp0": "shared-nfs:1,mp=/a"})
+	late := labClient(t, lab)
+	late.http = &meanwhile{next: late.http, when: func(req *http.Request) bool {
+		return strings.HasSuffix(req.URL.Path, fmt.Sprintf("/lxc/%d/pending", holder.VMID))
+	}, do: func() {
+		upid, err := c.startTask(t.Context(), http.MethodPost, at("nodes", "pve1", "lxc", strconv.Itoa(holder.VMID), "migrate"), url.Values{"target": {"pve2"}})
+		noError(t, err)
+		_, err = c.Tasks.Wait(t.Context(), upid, WaitOptions{})
+		noError(t, err)
+	}}
+	found, err := late.Holders(t.Context(), guest)
+	noError(t, err)
+	if len(found) != 1 || found[0].Guest.VMID != holder.VMID || found[0].Guest.Node != "pve2" || !slices.Equal(found[0].Slots, []string{"mp0"}) {
+		t.Errorf("found %+v", found)
+	}
+}
+
+// TestReinstallStopsWhatWasStarted: somebody starts the container before its volume
+// moves out, or the holder before it moves back.
+func TestReinstallStopsWhatWasStarted(t *testing.T) {
+	t.Parallel()
+	for name, ofHolder := range map[string]bool{"the container": false, "the holder": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lab := startLab(t, "9.2")
+			c := labClient(t, lab)
+			guest := database(t, c)
+			before := lab.Contents(guest.VMID)
+			late := labClient(t, lab)
+			started := 0
+			late.http = &meanwhile{next: late.http, when: func(req *http.Request) bool {
+				return isMove(req) && ofHolder == !strings.Contains(req.URL.Path, "/"+strconv.Itoa(guest.VMID)+"/")
+			}, do: func() {
+				started++
+				source := guest
+				if ofHolder {
+					holders, err := c.Holders(t.Context(), guest)
+					noError(t, err)
+					source = holders[0].Guest
+				}
+				_, err := c.Power(t.Context(), source, nil, PowerRunning, PowerOptions{})
+				noError(t, err)
+			}}
+			_, err := late.Reinstall(t.Context(), rebuilt(guest))
+			noError(t, err)
+			checkRebuilt(t, lab, c, guest, before, false)
+			if moves := movesOf(lab); moves != 3 || started != 1 {
+				t.Errorf("%d moves were asked for, of which one was refused; started %d times", moves, started)
+			}
+		})
 	}
 }
 

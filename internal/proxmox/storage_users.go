@@ -100,7 +100,7 @@ func (v *volumeCensus) ask(ctx context.Context, guest Resource) {
 		config, err = v.c.readDrives(ctx, guest.Node, guest.VMID)
 	}
 	if IsNotFound(err) {
-		config, err = v.c.drivesElsewhere(ctx, guest)
+		config, err = v.c.configElsewhere(ctx, guest)
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -153,11 +153,11 @@ func (c *Client) readDrives(ctx context.Context, node string, vmid int) (*GuestC
 	return config, err
 }
 
-// drivesElsewhere is the configuration of a VM that has left its node since the
+// configElsewhere is the configuration of a guest that has left its node since the
 // list was read, as one does that migrates; nil where it is gone, or the token may
 // not read it.
-func (c *Client) drivesElsewhere(ctx context.Context, guest Resource) (*GuestConfig, error) {
-	where := Guest{Kind: KindVM, VMID: guest.VMID, Node: guest.Node}
+func (c *Client) configElsewhere(ctx context.Context, guest Resource) (*GuestConfig, error) {
+	where := Guest{Kind: Kind(guest.Type), VMID: guest.VMID}
 	s, err := c.Gate.look(ctx, where)
 	if err == nil && s.standing == Unreachable {
 		err = c.Gate.refuse(where, s)
