@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,8 +59,8 @@ func TestAccExamplesAreValid(t *testing.T) {
 }
 
 // TestAccGuidesAreValid holds what the guides show as configurations against the
-// schema, those of one guide together. Blocks that not every CLI knows are looked at
-// by internal/docgen.
+// schema, those of one guide together. Blocks that this CLI does not know are looked
+// at by internal/docgen.
 func TestAccGuidesAreValid(t *testing.T) {
 	t.Parallel()
 
@@ -68,22 +69,20 @@ func TestAccGuidesAreValid(t *testing.T) {
 		if filepath.Dir(file) != "templates/guides" || filepath.Base(file) == filepath.Base(firstVMGuide) {
 			continue // What the first guide shows is applied, see TestAccFirstVM.
 		}
-		configuration := shownIn(t, file)
-		if configuration == "" {
-			continue
-		}
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
 
-			configuration := configuration
+			workspace := target.Workspace(t)
+			configuration := shownIn(t, file, workspace.HasActions(t.Context()))
 			switch {
+			case configuration == "":
+				return
 			case strings.Contains(configuration, "required_providers"):
 			case strings.Contains(configuration, "provider \"proxmox\""):
 				configuration = requiresProvider + configuration
 			default:
 				configuration = target.Provider() + configuration
 			}
-			workspace := target.Workspace(t)
 			acctest.Must(t, workspace.Write(configuration))
 			acctest.MustRun(t, workspace, "validate", "-no-color")
 		})
@@ -97,8 +96,9 @@ const requiresProvider = `terraform {
 }
 `
 
-// shownIn are the configurations that a guide shows.
-func shownIn(t *testing.T, file string) string {
+// shownIn are the configurations that a guide shows, but for what a CLI without
+// actions does not know, and for list blocks, which no configuration has.
+func shownIn(t *testing.T, file string, actions bool) string {
 	t.Helper()
 
 	var all strings.Builder
@@ -112,11 +112,19 @@ func shownIn(t *testing.T, file string) string {
 			t.Fatalf("%s shows something that is not in HCL's own syntax", file)
 		}
 		for _, block := range body.Blocks {
-			_, byIdentity := block.Body.Attributes["identity"]
-			if block.Type != "action" && block.Type != "list" && !byIdentity {
+			if block.Type != "list" && (actions || !isNewer(block)) {
 				all.WriteString(shown[1][block.Range().Start.Byte:block.Body.EndRange.End.Byte] + "\n")
 			}
 		}
 	}
 	return all.String()
+}
+
+// isNewer reports whether only a CLI that knows actions knows the block.
+func isNewer(block *hclsyntax.Block) bool {
+	_, byIdentity := block.Body.Attributes["identity"]
+	triggers := slices.ContainsFunc(block.Body.Blocks, func(inner *hclsyntax.Block) bool {
+		return slices.ContainsFunc(inner.Body.Blocks, func(each *hclsyntax.Block) bool { return each.Type == "action_trigger" })
+	})
+	return block.Type == "action" || byIdentity || triggers
 }

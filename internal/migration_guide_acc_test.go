@@ -37,7 +37,7 @@ func followMigration(t *testing.T, guide string) {
 	acctest.Must(t, target.Hand.Power(t.Context(), vmid, "start"))
 	before := target.Lab.Counters().Snapshot()
 
-	shown := shownIn(t, guide)
+	shown := shownIn(t, guide, false)
 	_, recipe, found := strings.Cut(shown, "import {")
 	if !found {
 		t.Fatal("the guide imports nothing")

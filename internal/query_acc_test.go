@@ -355,7 +355,7 @@ func TestAccActions(t *testing.T) {
 	wantStatus("running")
 
 	for action, progress := range map[string]string{
-		"proxmox_fence.app": "proven: fenced", "proxmox_container_power.stop": "stop container",
+		"proxmox_fence.app": "proven: fenced", "proxmox_container_power.stop": "is stopped",
 	} {
 		output, err := invoke("apply", action)
 		acctest.Must(t, err)

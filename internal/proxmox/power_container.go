@@ -29,12 +29,18 @@ func (c *Client) CommandContainer(ctx context.Context, p PowerCommand) error {
 	if p.Verb == VerbReboot && !status.Running() {
 		return &UnfitError{Command: string(p.Verb), Reason: fmt.Sprintf("container %d does not run", p.VMID)}
 	}
-	if p.Progress != nil {
-		p.Progress(fmt.Sprintf("%s %s", p.Verb, guest))
+	tell := func(line string) {
+		if p.Progress != nil {
+			p.Progress(line)
+		}
 	}
+	tell(fmt.Sprintf("%s %s", p.Verb, guest))
 	if err := c.obeyOwn(ctx, guest, nil, p); err != nil {
 		return err
 	}
-	_, err = c.awaitPower(ctx, guest, p, guest.String())
-	return err
+	if status, err = c.awaitPower(ctx, guest, p, guest.String()); err != nil {
+		return err
+	}
+	tell(fmt.Sprintf("container %d is %s", p.VMID, status.Status))
+	return nil
 }

@@ -51,7 +51,8 @@ func TestContainerPower(t *testing.T) {
 		progress, diagnostics := lab.InvokeAction(t, "proxmox_container_power", protocol.Object{
 			"command": step.command, "vmid": 20000, "uid": uid, "shutdown_timeout": "30s",
 		})
-		if len(diagnostics) != 0 || !slices.Contains(progress, step.command+" container 20000 on pve2") {
+		told := []string{step.command + " container 20000 on pve2", "container 20000 is " + step.want}
+		if len(diagnostics) != 0 || !slices.Equal(progress, told) {
 			t.Fatalf("%s: %q, %s", step.command, progress, diagnostics)
 		}
 		if got := containerStatus(t, lab); got != step.want {
