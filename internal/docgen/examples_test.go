@@ -17,12 +17,12 @@ type shown struct{ file, source string }
 
 var fenced = regexp.MustCompile("(?s)```(?:terraform|hcl)\n(.*?)```")
 
-// configurations are all examples, and what the guides show.
+// configurations are all examples, and what the guides and the README show.
 func configurations(t *testing.T) []shown {
 	t.Helper()
 
 	var all []shown
-	for _, pattern := range []string{"examples/*/*/*.tf", "examples/*/*/*.tfquery.hcl", "templates/guides/*.md"} {
+	for _, pattern := range []string{"examples/*/*.tf", "examples/*/*/*.tf", "examples/*/*/*.tfquery.hcl", "templates/guides/*.md", "README.md"} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: nothing to look at (%v)", pattern, err)
