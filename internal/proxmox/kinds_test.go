@@ -121,11 +121,16 @@ func TestMigrate(t *testing.T) {
 	upid := upidOf("qmigrate", "10000")
 	there := on("GET /nodes/pve2/qemu/10000/pending").data200(configOf(Marker{UID: uidA, VMID: 10000}))
 	arrived := steps(on(readGuest).fail(500, notHere), on(listGuests).data200([]any{vmResource(10000, "pve2", "web")}), there)
+	asked := upidOf(taskHAMigrate, "10000")
+	asks := steps(oursHere, now("running"), on(vm).data200(asked), taskSteps(asked, "OK"), oursHere)
+	moving := on(readGuest).data200(configOf(Marker{UID: uidA, VMID: 10000}, "lock", "migrate"))
 	for name, test := range map[string]struct {
 		guest Guest
 		steps []step
 		says  string
 	}{
+		"by HA":             {ourGuest(), steps(asks, slices.Repeat([]step{moving}, 60), oursHere, arrived), ""},
+		"HA lets it be":     {ourGuest(), steps(asks, slices.Repeat([]step{oursHere}, 46)), "has not begun"},
 		"stopped":           {ourGuest(), steps(oursHere, now("stopped"), on(vm).with("target", "pve2").with("with-local-disks", "1").with("online", "").data200(upid), taskSteps(upid, "OK")), ""},
 		"running":           {ourGuest(), steps(oursHere, now("running"), on(vm).with("online", "1").data200(upid), taskSteps(upid, "OK")), ""},
 		"there":             {ourGuest(), arrived, ""},

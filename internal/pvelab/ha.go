@@ -54,6 +54,8 @@ const (
 	haDisabled = "disabled"
 	haIgnored  = "ignored"
 	haError    = "error"
+	// haMigrate is the manager's state of a service that moves to another node.
+	haMigrate = "migrate"
 )
 
 func (l *Lab) initHA() {

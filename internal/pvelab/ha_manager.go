@@ -2,6 +2,7 @@ package pvelab
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"strconv"
 	"strings"
@@ -26,6 +27,8 @@ type haService struct {
 	// timeout is what a requested stop leaves the guest; 0 pulls the plug.
 	timeout time.Duration
 	stop    *haCommand
+	// target is the node that it was asked to move to, "" for none.
+	target string
 	// busy is set while the agent works on it, result what became of the work.
 	busy   bool
 	result haResult
@@ -40,10 +43,11 @@ const (
 	haFailed
 )
 
-// haCommand asks the manager to stop a service.
+// haCommand asks the manager to stop a service, or to move it to a node.
 type haCommand struct {
 	sid     string
 	timeout time.Duration
+	target  string
 }
 
 // HangHA keeps the HA manager from doing anything, or lets it go on: what is asked
@@ -68,8 +72,12 @@ func (l *Lab) haStep() {
 	l.haMembers()
 	m.admit(l)
 	for _, cmd := range m.commands {
-		if s := m.services[cmd.sid]; s != nil {
+		switch s := m.services[cmd.sid]; {
+		case s == nil:
+		case cmd.target == "":
 			s.stop = &cmd
+		case l.nodes[cmd.target].online && cmd.target != s.node:
+			s.target = cmd.target
 		}
 	}
 	m.commands = nil
@@ -148,7 +156,12 @@ func (l *Lab) nextState(sid string, s *haService) {
 		return
 	}
 	wanted := r.requested()
+	if s.target != "" && (s.state == haStarted && wanted == haStarted || s.state == haStopped) {
+		s.become(haMigrate)
+	}
 	switch s.state {
+	case haMigrate:
+		s.nextMigrate(wanted)
 	case haStarted:
 		l.nextStarted(r, s)
 	case "request_stop":
@@ -251,14 +264,18 @@ func (l *Lab) act(sid string, s *haService) {
 	if s.busy || g == nil || n == nil || !n.online || n.leaving {
 		return
 	}
-	up := g.run != nil
+	up, isUp := g.run != nil, func() bool { return g.run != nil }
 	switch s.state {
+	case haMigrate:
+		if s.result == haPending {
+			l.haWork(g, s, migrateTask[g.kind], l.moveWorker(g, s.target), func() bool { return g.node == s.target })
+		}
 	case haStarted:
 		if up {
 			s.result = haDone
 			return
 		}
-		l.haWork(g, s, "start", starters[g.kind](g.vmid, g.node), true)
+		l.haWork(g, s, taskPrefix[g.kind]+"start", starters[g.kind](g.vmid, g.node), isUp)
 	case "request_stop", haStopped:
 		if !up {
 			s.result = haDone
@@ -268,20 +285,23 @@ func (l *Lab) act(sid string, s *haService) {
 		if s.timeout == 0 {
 			what = "stop"
 		}
-		l.haWork(g, s, what, stopWorker(g, s.timeout), false)
+		l.haWork(g, s, taskPrefix[g.kind]+what, stopWorker(g, s.timeout), func() bool { return !isUp() })
 	}
 }
 
-// haWork runs a power task of the agent's, and notes whether the guest is as it
-// should be afterwards.
-func (l *Lab) haWork(g *guest, s *haService, what string, work func(*task) error, up bool) {
+// migrateTask are the types of the tasks that migrate a guest.
+var migrateTask = map[string]string{kindQemu: "qmigrate", kindLXC: "vzmigrate"}
+
+// haWork runs a task of the agent's, and notes whether the guest is as it should be
+// afterwards.
+func (l *Lab) haWork(g *guest, s *haService, typ string, work func(*task) error, done func() bool) {
 	s.busy = true
-	l.startTask(nil, g.node, taskPrefix[g.kind]+what, strconv.Itoa(g.vmid), func(t *task) error {
+	l.startTask(nil, g.node, typ, strconv.Itoa(g.vmid), func(t *task) error {
 		err := work(t)
 		l.locked(func() {
 			s.busy = false
 			s.result = haFailed
-			if (g.run != nil) == up {
+			if done() {
 				s.result = haDone
 			}
 		})
@@ -309,15 +329,54 @@ func stopWorker(g *guest, timeout time.Duration) func(*task) error {
 	}
 }
 
+// nextMigrate decides about a service that moves, or has.
+func (s *haService) nextMigrate(wanted string) {
+	if s.result == haPending {
+		return
+	}
+	s.target = ""
+	if wanted == haStarted {
+		s.become(haStarted)
+		return
+	}
+	s.become("request_stop")
+	s.timeout = haShutdown
+}
+
+// moveWorker migrates a guest as HA's agent does: with its local disks, a container
+// by a restart.
+func (l *Lab) moveWorker(g *guest, target string) func(*task) error {
+	m := migration{lab: l, vmid: g.vmid, from: g.node, to: target, online: g.run != nil, withDisks: true}
+	if g.kind == kindLXC {
+		return (&ctMigration{migration: m, patience: migrateShutdown}).work
+	}
+	return m.work
+}
+
+// migrateByHA answers a migration of a guest that HA manages: its task only leaves
+// a request for the manager.
+func (c *call) migrateByHA(g *guest, target string) (any, error) {
+	text := fmt.Sprintf("Requesting HA migration for %s %d to node %s", g.typeName(), g.vmid, target)
+	return c.requestHA(g, "hamigrate", text, func() error {
+		c.lab.ha.commands = append(c.lab.ha.commands, haCommand{sid: g.sid(), target: target})
+		return nil
+	}), nil
+}
+
 // askHA answers a power call for a guest that HA manages: its task only leaves a
 // request for the manager.
 func (c *call) askHA(g *guest, what string, request func() error) (any, error) {
 	if c.params.has("overrule-shutdown") && c.params.boolean("overrule-shutdown") {
 		return nil, badParams(map[string]string{"overrule-shutdown": "Not applicable for HA resources."})
 	}
-	l, name := c.lab, g.typeName()
-	return l.startTask(c, c.node, "ha"+what, strconv.Itoa(g.vmid), func(t *task) error {
-		t.logf("Requesting HA %s for %s %d", what, name, g.vmid)
+	return c.requestHA(g, "ha"+what, fmt.Sprintf("Requesting HA %s for %s %d", what, g.typeName(), g.vmid), request), nil
+}
+
+// requestHA starts the task that leaves a request for the manager.
+func (c *call) requestHA(g *guest, typ, text string, request func() error) string {
+	l := c.lab
+	return l.startTask(c, c.node, typ, strconv.Itoa(g.vmid), func(t *task) error {
+		t.logf("%s", text)
 		return t.step(func() error {
 			err := l.ha.checkState(g.sid(), "")
 			if err == nil {
@@ -329,7 +388,7 @@ func (c *call) askHA(g *guest, what string, request func() error) (any, error) {
 			t.logf("%s", strings.TrimSuffix(err.Error(), "\n"))
 			return fail("command 'ha-manager' failed: exit code 255")
 		})
-	}), nil
+	})
 }
 
 // startByHA asks for the state started.
@@ -351,7 +410,7 @@ func (c *call) stopByHA(g *guest, timeout time.Duration) (any, error) {
 		if !c.lab.haManages(g) {
 			return fail("resource '%s' is not HA managed", g.sid())
 		}
-		c.lab.ha.commands = append(c.lab.ha.commands, haCommand{g.sid(), timeout})
+		c.lab.ha.commands = append(c.lab.ha.commands, haCommand{sid: g.sid(), timeout: timeout})
 		return nil
 	})
 }

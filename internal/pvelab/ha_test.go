@@ -211,3 +211,36 @@ func TestDestroyOfBoundGuests(t *testing.T) {
 		}
 	})
 }
+
+// TestHAMigrates: the task of a migration only asks HA, which moves the guest in
+// its next rounds and keeps it running.
+func TestHAMigrates(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"9.2", "8.4"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			l, c := vmLab(t, Options{Version: version, Speed: 500})
+			c.create("vmid=100", "memory=64", "scsi0=nfs:1")
+			c.must("POST", "/cluster/ha/resources", "sid=vm:100", "state=started")
+			eventually(t, "the start by HA", func() bool { return c.service("vm:100")["state"] == "started" })
+			l.Faults().HangHA(true)
+			a := c.call("POST", "/nodes/pve1/qemu/100/migrate", form("target=pve2", "online=1"))
+			upid, _ := a.data.(string)
+			if m := upidRE.FindStringSubmatch(upid); m == nil || m[6] != "hamigrate" {
+				t.Fatalf("the task is %q (%s)", upid, a.reason)
+			}
+			if exit := c.exit(upid); exit != "OK" {
+				t.Fatalf("the task ends with %q", exit)
+			}
+			if a := c.call("GET", "/nodes/pve1/qemu/100/config", nil); a.status != 200 {
+				t.Error("the guest is gone before HA has looked")
+			}
+			l.Faults().HangHA(false)
+			eventually(t, "the move by HA", func() bool { return c.call("GET", "/nodes/pve2/qemu/100/config", nil).status == 200 })
+			eventually(t, "the end of the move", func() bool { s := c.service("vm:100"); return s["state"] == "started" && s["node"] == "pve2" })
+			if s, _ := c.must("GET", "/nodes/pve2/qemu/100/status/current").(map[string]any); s["status"] != "running" {
+				t.Errorf("after the move it is %v", s["status"])
+			}
+		})
+	}
+}

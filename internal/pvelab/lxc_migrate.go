@@ -26,11 +26,14 @@ func migrateCT(c *call) (any, error) {
 	if g.run != nil && !c.params.boolean("online") && !c.params.boolean("restart") {
 		return nil, fail("can't migrate running container without --online or --restart")
 	}
+	if c.lab.haManages(g) {
+		return c.migrateByHA(g, target)
+	}
 	m := &ctMigration{
-		migration: migration{c: c, vmid: g.vmid, from: c.node, to: target, storage: c.params.str("target-storage")},
+		migration: migration{lab: c.lab, vmid: g.vmid, from: c.node, to: target, storage: c.params.str("target-storage")},
 		online:    c.params.boolean("online"), patience: cmp.Or(c.timeout(), migrateShutdown),
 	}
-	return c.lab.startTask(c, c.node, "vzmigrate", strconv.Itoa(g.vmid), m.work), nil
+	return c.lab.startTask(c, c.node, migrateTask[g.kind], strconv.Itoa(g.vmid), m.work), nil
 }
 
 // ctMigration moves a container to another node. One that runs is shut down and
@@ -80,7 +83,7 @@ func (m *ctMigration) work(t *task) error {
 
 // prepare checks the container and reports whether it runs.
 func (m *ctMigration) prepare() (running bool, err error) {
-	l := m.c.lab
+	l := m.lab
 	g, err := l.ctOn(m.from, m.vmid)
 	if err != nil {
 		return false, err
@@ -112,7 +115,7 @@ func (m *ctMigration) prepare() (running bool, err error) {
 // checkVolume wants the volume's storage on the target node, and no snapshot of a
 // volume that would have to be copied.
 func (m *ctMigration) checkVolume(g *guest, volid string) error {
-	l := m.c.lab
+	l := m.lab
 	id, _, ok := volumeParts(volid)
 	if !ok {
 		return nil
@@ -140,7 +143,7 @@ func (m *ctMigration) checkVolume(g *guest, volid string) error {
 
 // begin locks the container and lists the volumes that have to be copied.
 func (m *ctMigration) begin() []string {
-	l := m.c.lab
+	l := m.lab
 	g := l.guests[m.vmid]
 	var locals []string
 	for _, volid := range g.volumes() {

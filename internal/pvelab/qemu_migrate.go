@@ -99,16 +99,19 @@ func migrateVM(c *call) (any, error) {
 	if missing := c.lab.unusableStorages(g.conf, target); len(missing) > 0 && !c.params.has("targetstorage") {
 		return nil, fail("storage '%s' is not available on node '%s'", missing[0], target)
 	}
+	if c.lab.haManages(g) {
+		return c.migrateByHA(g, target)
+	}
 	m := &migration{
-		c: c, vmid: g.vmid, from: c.node, to: target, online: g.run != nil,
+		lab: c.lab, vmid: g.vmid, from: c.node, to: target, online: g.run != nil,
 		withDisks: c.params.boolean("with-local-disks"), storage: c.params.str("targetstorage"),
 	}
-	return c.lab.startTask(c, c.node, "qmigrate", strconv.Itoa(g.vmid), m.work), nil
+	return c.lab.startTask(c, c.node, migrateTask[g.kind], strconv.Itoa(g.vmid), m.work), nil
 }
 
 // migration moves a guest to another node.
 type migration struct {
-	c                 *call
+	lab               *Lab
 	vmid              int
 	from, to, storage string
 	online, withDisks bool
@@ -159,14 +162,14 @@ func (m *migration) fails(t *task, err error) error {
 // prepare refuses a VM that is locked, or bound to its node, and a target that
 // does not answer.
 func (m *migration) prepare() error {
-	g, err := m.c.lab.vmOn(m.from, m.vmid)
+	g, err := m.lab.vmOn(m.from, m.vmid)
 	if err == nil {
 		err = g.checkLock()
 	}
 	if err == nil {
 		err = m.checkDevices(g)
 	}
-	if err == nil && !m.c.lab.nodes[m.to].online {
+	if err == nil && !m.lab.nodes[m.to].online {
 		err = fail("Can't connect to destination address using public key")
 	}
 	return err
@@ -174,7 +177,7 @@ func (m *migration) prepare() error {
 
 // begin locks the VM and lists the volumes that have to be copied.
 func (m *migration) begin(t *task) ([]string, error) {
-	l := m.c.lab
+	l := m.lab
 	g, err := l.vmOn(m.from, m.vmid)
 	if err != nil {
 		return nil, err
@@ -227,7 +230,7 @@ func (m *migration) transfer(t *task, locals []string) error {
 // moveVolume puts a copied volume on the target node, under the same name where
 // it is free there.
 func (m *migration) moveVolume(volid string) error {
-	l := m.c.lab
+	l := m.lab
 	g := l.guests[m.vmid]
 	v, err := l.volume(m.from, volid)
 	if err != nil {
@@ -254,14 +257,14 @@ func (m *migration) moveVolume(volid string) error {
 }
 
 func (m *migration) unlock() {
-	if g := m.c.lab.guests[m.vmid]; g != nil {
+	if g := m.lab.guests[m.vmid]; g != nil {
 		delete(g.conf, "lock")
 	}
 }
 
 func (m *migration) finish() {
 	m.unlock()
-	if g := m.c.lab.guests[m.vmid]; g != nil {
+	if g := m.lab.guests[m.vmid]; g != nil {
 		g.node = m.to
 	}
 }

@@ -48,3 +48,19 @@ func TestSeedMovesAlong(t *testing.T) {
 	}
 	wantImages(t, d.lab, "seeds:iso/other.iso")
 }
+
+// TestMoveByHA: HA takes a migration as a request, and the apply waits until it has
+// moved the VM.
+func TestMoveByHA(t *testing.T) {
+	t.Parallel()
+	d := newDevice(t, "9.2")
+	at := func(node string) block { return config(block{"power": nil, "node": node, "storage": "shared-nfs"}) }
+	d.apply(t, at("pve1"))
+	must(t, d.lab.Hand.Call(t.Context(), "POST", "/cluster/ha/resources", byhand.Params{"sid": "vm:20000", "state": "started"}, nil))
+	if diagnostics := d.try(t, at("pve2")).Errors(); len(diagnostics) != 0 {
+		t.Fatal(diagnostics)
+	}
+	if node, err := d.lab.Hand.Node(t.Context(), 20000); err != nil || node != "pve2" || d.State["node"] != "pve2" || d.State["status"] != "running" {
+		t.Errorf("the VM is %v on %s (%v), in state on %v", d.State["status"], node, err, d.State["node"])
+	}
+}
