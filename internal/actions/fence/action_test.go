@@ -15,13 +15,7 @@ import (
 // bothVersions runs a test with a lab of either version of PVE.
 func bothVersions(t *testing.T, test func(t *testing.T, lab *protocol.Lab)) {
 	t.Helper()
-
-	for _, version := range []string{"9.2", "8.4"} {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			test(t, newLab(t, version))
-		})
-	}
+	protocol.EachVersion(t, func(t *testing.T, version string) { test(t, newLab(t, version)) })
 }
 
 // newLab has two running VMs on pve2: 101, in the fence scope, and 102, which
@@ -108,16 +102,6 @@ var (
 	off   = protocol.Object{"action": "node.shutdown", "node": "pve2", "foreign": true, "guest_timeout": "20s"}
 )
 
-func says(t *testing.T, diagnostics protocol.Diagnostics, wanted ...string) {
-	t.Helper()
-
-	for _, want := range wanted {
-		if !strings.Contains(diagnostics.String(), want) {
-			t.Errorf("nothing says %q: %s", want, diagnostics)
-		}
-	}
-}
-
 func has(t *testing.T, progress []string, wanted ...string) {
 	t.Helper()
 
@@ -133,10 +117,10 @@ func TestFenceActionTellsHA(t *testing.T) {
 	t.Parallel()
 
 	bothVersions(t, func(t *testing.T, lab *protocol.Lab) {
-		must(t, lab.Hand.Call(t.Context(), http.MethodPost, "/cluster/ha/resources", byhand.Params{"sid": "vm:101", "state": "started"}, nil))
+		protocol.Must(t, lab.Hand.Call(t.Context(), http.MethodPost, "/cluster/ha/resources", byhand.Params{"sid": "vm:101", "state": "started"}, nil))
 		progress, diagnostics := lab.InvokeAction(t, "proxmox_fence", stop)
 		has(t, progress, "HA wants VM 101 started", "proven: fenced")
-		says(t, diagnostics.Warnings(), "HA wanted these guests started", "VM 101")
+		diagnostics.Warnings().Says(t, "HA wanted these guests started", "VM 101")
 		if got := status(t, lab, 101); got != "stopped" {
 			t.Errorf("the VM is %s", got)
 		}
@@ -150,10 +134,10 @@ func TestFenceActionInterrupted(t *testing.T) {
 
 	bothVersions(t, func(t *testing.T, lab *protocol.Lab) {
 		_, err := lab.Faults().AddTask(pvelab.TaskFault{Type: "qmshutdown", ID: "102", Hold: true})
-		must(t, err)
+		protocol.Must(t, err)
 		progress, diagnostics := lab.InterruptAction(t, "proxmox_fence", node, func(line string) bool { return strings.Contains(line, "VM 101") })
 		has(t, progress, "VM 101")
-		says(t, diagnostics.Errors(), "it could not be proven", "VM 102 \"VM 102\" runs", "context canceled", "Stopped by now, and left so: VM 101")
+		diagnostics.Errors().Says(t, "it could not be proven", "VM 102 \"VM 102\" runs", "context canceled", "Stopped by now, and left so: VM 101")
 	})
 }
 
@@ -163,19 +147,19 @@ func TestFenceActionFails(t *testing.T) {
 
 	bothVersions(t, func(t *testing.T, lab *protocol.Lab) {
 		_, err := lab.Faults().AddTask(pvelab.TaskFault{Type: "qmstop", Exit: "unable to read PID file", Log: []string{"trying to stop"}})
-		must(t, err)
+		protocol.Must(t, err)
 		progress, diagnostics := lab.InvokeAction(t, "proxmox_fence", stop)
 		has(t, progress, "stopping VM 101 on pve2")
-		says(t, diagnostics.Errors(), "unable to read PID file", "trying to stop", "Nothing is stopped by now")
+		diagnostics.Errors().Says(t, "unable to read PID file", "trying to stop", "Nothing is stopped by now")
 
 		_, err = lab.Faults().AddTask(pvelab.TaskFault{Type: "qmstop", Hold: true})
-		must(t, err)
+		protocol.Must(t, err)
 		late := protocol.Object{"timeout": "1s"}
 		for name, value := range stop {
 			late[name] = value
 		}
 		_, diagnostics = lab.InvokeAction(t, "proxmox_fence", late)
-		says(t, diagnostics.Errors(), "may still be running", "deadline", "Nothing is stopped by now")
+		diagnostics.Errors().Says(t, "may still be running", "deadline", "Nothing is stopped by now")
 		if got := status(t, lab, 101); got != "running" {
 			t.Errorf("the VM is %s", got)
 		}
@@ -191,7 +175,7 @@ func TestFenceActionRights(t *testing.T) {
 	guests := map[string]string{"/": "Sys.Audit", "/vms": "VM.Audit VM.PowerMgmt"}
 	shutdown := map[string]string{"/": "Sys.Audit", "/vms": "VM.Audit VM.PowerMgmt", "/nodes/pve2": "Sys.PowerMgmt"}
 	bothVersions(t, func(t *testing.T, lab *protocol.Lab) {
-		must(t, lab.Hand.Configure(t.Context(), 101, byhand.Params{"net0": "virtio,bridge=vmbr0"}))
+		protocol.Must(t, lab.Hand.Configure(t.Context(), 101, byhand.Params{"net0": "virtio,bridge=vmbr0"}))
 		for _, tc := range []struct {
 			config protocol.Object
 			rights map[string]string
@@ -211,7 +195,7 @@ func TestFenceActionRights(t *testing.T) {
 			if tc.lacks == "" && len(diagnostics.Errors()) > 0 {
 				t.Errorf("%s: %s", tc.config["action"], diagnostics)
 			}
-			if says(t, diagnostics.Errors(), tc.lacks); tc.lacks == "" {
+			if diagnostics.Errors().Says(t, tc.lacks); tc.lacks == "" {
 				continue
 			}
 			if status(t, lab, 101) != "running" || status(t, lab, 102) != "running" {
@@ -219,11 +203,4 @@ func TestFenceActionRights(t *testing.T) {
 			}
 		}
 	})
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -18,26 +18,19 @@ func newContainerLab(t *testing.T) *protocol.Lab {
 
 	lab := protocol.NewLab(t, provider.New("test")(), "full", protocol.Object{"vmid_range": protocol.Object{"first": 20000, "last": 20099}})
 	for vmid, description := range map[int]string{20000: "terraform-proxmox-uid=" + uid + "/20000", 20001: ""} {
-		must(t, lab.Hand.Task(t.Context(), http.MethodPost, "/nodes/pve2/lxc", byhand.Params{
+		protocol.Must(t, lab.Hand.Task(t.Context(), http.MethodPost, "/nodes/pve2/lxc", byhand.Params{
 			"vmid": vmid, "description": description, "ostemplate": "local:vztmpl/debian-13-standard_13.1-1_amd64.tar.zst", "rootfs": "local-lvm:1",
 		}))
 	}
-	must(t, lab.Hand.CreateVM(t.Context(), "pve2", 20002, byhand.Params{"description": "terraform-proxmox-uid=" + uid + "/20002"}))
+	protocol.Must(t, lab.Hand.CreateVM(t.Context(), "pve2", 20002, byhand.Params{"description": "terraform-proxmox-uid=" + uid + "/20002"}))
 	return lab
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func containerStatus(t *testing.T, lab *protocol.Lab) string {
 	t.Helper()
 
 	var found struct{ Status string }
-	must(t, lab.Hand.Call(t.Context(), http.MethodGet, "/nodes/pve2/lxc/20000/status/current", nil, &found))
+	protocol.Must(t, lab.Hand.Call(t.Context(), http.MethodGet, "/nodes/pve2/lxc/20000/status/current", nil, &found))
 	return found.Status
 }
 
@@ -65,7 +58,7 @@ func TestContainerPowerUnderHA(t *testing.T) {
 	t.Parallel()
 
 	lab := newContainerLab(t)
-	must(t, lab.Hand.Call(t.Context(), http.MethodPost, "/cluster/ha/resources", byhand.Params{"sid": "ct:20000", "state": "stopped"}, nil))
+	protocol.Must(t, lab.Hand.Call(t.Context(), http.MethodPost, "/cluster/ha/resources", byhand.Params{"sid": "ct:20000", "state": "stopped"}, nil))
 	for _, step := range []struct{ command, want string }{{"start", "running"}, {"stop", "stopped"}} {
 		if _, diagnostics := lab.InvokeAction(t, "proxmox_container_power", protocol.Object{"command": step.command, "vmid": 20000}); len(diagnostics) != 0 {
 			t.Fatal(diagnostics)

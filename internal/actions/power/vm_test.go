@@ -17,13 +17,7 @@ const uid = "5f0c1f3e-6a7b-4c8d-9e0f-112233445566"
 // bothVersions runs a test with a lab of either version of PVE.
 func bothVersions(t *testing.T, test func(t *testing.T, lab *protocol.Lab)) {
 	t.Helper()
-
-	for _, version := range []string{"9.2", "8.4"} {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			test(t, newLab(t, version))
-		})
-	}
+	protocol.EachVersion(t, func(t *testing.T, version string) { test(t, newLab(t, version)) })
 }
 
 // newLab has a VM of ours, 20000, and a stranger in the fence scope, 101.

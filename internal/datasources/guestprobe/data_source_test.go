@@ -13,18 +13,6 @@ import (
 
 const uid = "5f0c1f3e-6a7b-4c8d-9e0f-112233445566"
 
-// bothVersions runs a test on either version of PVE.
-func bothVersions(t *testing.T, test func(t *testing.T, version string)) {
-	t.Helper()
-
-	for _, version := range []string{"9.2", "8.4"} {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			test(t, version)
-		})
-	}
-}
-
 // newLab has a stranger in the fence scope, 101, a guest of ours, 20000, and a
 // stranger that nobody may ask, 102.
 func newLab(t *testing.T, version string) *protocol.Lab {
@@ -38,8 +26,8 @@ func newLab(t *testing.T, version string) *protocol.Lab {
 		if vmid == 20000 {
 			params["description"] = "terraform-proxmox-uid=" + uid + "/20000"
 		}
-		must(t, lab.Hand.CreateVM(t.Context(), "pve1", vmid, params))
-		must(t, lab.Hand.Power(t.Context(), vmid, "start"))
+		protocol.Must(t, lab.Hand.CreateVM(t.Context(), "pve1", vmid, params))
+		protocol.Must(t, lab.Hand.Power(t.Context(), vmid, "start"))
 	}
 	lab.Faults().SetService(101, "nginx", "active")
 	lab.Faults().SetService(20000, "postgresql", "failed")
@@ -67,13 +55,13 @@ func probe(t *testing.T, lab *protocol.Lab, config protocol.Object, answers bool
 func TestProbe(t *testing.T) {
 	t.Parallel()
 
-	bothVersions(t, func(t *testing.T, version string) {
+	protocol.EachVersion(t, func(t *testing.T, version string) {
 		lab := newLab(t, version)
 		probe(t, lab, protocol.Object{"vmid": 101}, true).Want(t, protocol.Object{"node": "pve1", "service_state": nil, "service_active": nil})
 		probe(t, lab, protocol.Object{"vmid": 101, "service": "nginx"}, true).Want(t, protocol.Object{"service_state": "active", "service_active": true})
 		probe(t, lab, protocol.Object{"vmid": 20000, "service": "postgresql"}, true).Want(t, protocol.Object{"service_state": "failed", "service_active": false})
 		probe(t, lab, protocol.Object{"vmid": 20000, "service": "other.service"}, true).Want(t, protocol.Object{"service_state": "inactive", "service_active": false})
-		must(t, lab.Hand.Power(t.Context(), 101, "stop"))
+		protocol.Must(t, lab.Hand.Power(t.Context(), 101, "stop"))
 		probe(t, lab, protocol.Object{"vmid": 101, "service": "nginx"}, false).Want(t, protocol.Object{"service_state": nil, "service_active": nil})
 	})
 }
@@ -81,7 +69,7 @@ func TestProbe(t *testing.T) {
 func TestProbeRefused(t *testing.T) {
 	t.Parallel()
 
-	bothVersions(t, func(t *testing.T, version string) {
+	protocol.EachVersion(t, func(t *testing.T, version string) {
 		lab := newLab(t, version)
 		before := lab.Counters().Snapshot()
 		for says, config := range map[string]protocol.Object{
@@ -106,7 +94,7 @@ func TestProbeRefused(t *testing.T) {
 func TestProbeRights(t *testing.T) {
 	t.Parallel()
 
-	bothVersions(t, func(t *testing.T, version string) {
+	protocol.EachVersion(t, func(t *testing.T, version string) {
 		lab := newLab(t, version)
 		probe(t, lab, protocol.Object{"vmid": 101}, true)
 		ping, command := "VM.GuestAgent.Audit", "VM.GuestAgent.Unrestricted"
@@ -130,11 +118,4 @@ func TestProbeRights(t *testing.T) {
 		lab.Restrict(t, map[string]string{"/vms/101": "VM.Audit " + command})
 		probe(t, lab, service, true).Want(t, protocol.Object{"service_state": "active"})
 	})
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

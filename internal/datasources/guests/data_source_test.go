@@ -15,25 +15,19 @@ const uid = "5f0c1f3e-6a7b-4c8d-9e0f-112233445566"
 
 func bothVersions(t *testing.T, test func(t *testing.T, lab *protocol.Lab)) {
 	t.Helper()
-
-	for _, version := range []string{"9.2", "8.4"} {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			test(t, newLab(t, version))
-		})
-	}
+	protocol.EachVersion(t, func(t *testing.T, version string) { test(t, newLab(t, version)) })
 }
 
 func newLab(t *testing.T, version string) *protocol.Lab {
 	t.Helper()
 
 	lab := protocol.NewLabOf(t, pvelab.Options{Version: version, Speed: 200}, provider.New("test")(), "full", nil)
-	must(t, lab.Hand.CreateVM(t.Context(), "pve1", 101, byhand.Params{
+	protocol.Must(t, lab.Hand.CreateVM(t.Context(), "pve1", 101, byhand.Params{
 		"tags": "erp;prod", "pool": "terraform", "onboot": 1, "description": "terraform-proxmox-uid=" + uid + "/101",
 		"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0,link_down=1", "net1": "e1000=BC:24:11:00:00:02,bridge=vmbr1",
 	}))
-	must(t, lab.Hand.CreateVM(t.Context(), "pve2", 102, byhand.Params{"tags": "erp", "description": "terraform-proxmox-uid=" + uid + "/101"}))
-	must(t, lab.Hand.Task(t.Context(), http.MethodPost, "/nodes/pve2/lxc", byhand.Params{
+	protocol.Must(t, lab.Hand.CreateVM(t.Context(), "pve2", 102, byhand.Params{"tags": "erp", "description": "terraform-proxmox-uid=" + uid + "/101"}))
+	protocol.Must(t, lab.Hand.Task(t.Context(), http.MethodPost, "/nodes/pve2/lxc", byhand.Params{
 		"vmid": 103, "ostemplate": "local:vztmpl/debian-13-standard_13.1-1_amd64.tar.zst", "rootfs": "local-lvm:1",
 		"net0": "name=eth0,bridge=vmbr0,hwaddr=BC:24:11:00:00:03",
 	}))
@@ -115,7 +109,7 @@ func TestGuestsHA(t *testing.T) {
 	bothVersions(t, func(t *testing.T, lab *protocol.Lab) {
 		lab.Faults().HangHA(true)
 		for sid, state := range map[string]string{"vm:101": "started", "ct:103": "ignored"} {
-			must(t, lab.Hand.Call(t.Context(), http.MethodPost, "/cluster/ha/resources", byhand.Params{"sid": sid, "state": state}, nil))
+			protocol.Must(t, lab.Hand.Call(t.Context(), http.MethodPost, "/cluster/ha/resources", byhand.Params{"sid": sid, "state": state}, nil))
 		}
 		before := lab.Counters().Snapshot()
 		_, all := ids(t, lab, protocol.Object{})
@@ -131,11 +125,4 @@ func TestGuestsHA(t *testing.T) {
 			t.Errorf("with few rights: %v", all)
 		}
 	})
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

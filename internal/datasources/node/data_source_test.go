@@ -13,7 +13,7 @@ import (
 func TestNode(t *testing.T) {
 	t.Parallel()
 
-	bothVersions(t, func(t *testing.T, version string) {
+	protocol.EachVersion(t, func(t *testing.T, version string) {
 		lab := newLab(t, version, "full")
 		state := read(t, lab, "proxmox_node", protocol.Object{"name": "pve1"})
 		state.Want(t, protocol.Object{"status": "online", "answers_api": true, "tls_fingerprint": lab.Fingerprint()})
@@ -39,7 +39,7 @@ func TestNode(t *testing.T) {
 func TestNodeThatIsNone(t *testing.T) {
 	t.Parallel()
 
-	bothVersions(t, func(t *testing.T, version string) {
+	protocol.EachVersion(t, func(t *testing.T, version string) {
 		_, diagnostics := newLab(t, version, "full").ReadDataSource(t, "proxmox_node", protocol.Object{"name": "pve9"})
 		if text := diagnostics.String(); !strings.Contains(text, "pve9") || !strings.Contains(text, "pve1, pve2, pve3") {
 			t.Errorf("got %s", text)
@@ -52,7 +52,7 @@ func TestNodeThatIsNone(t *testing.T) {
 func TestNodeWithoutRights(t *testing.T) {
 	t.Parallel()
 
-	bothVersions(t, func(t *testing.T, version string) {
+	protocol.EachVersion(t, func(t *testing.T, version string) {
 		state := read(t, newLab(t, version, "nothing"), "proxmox_node", protocol.Object{"name": "pve1"})
 		if state["status"] != "online" || state["version"] == nil {
 			t.Errorf("status %v, version %v: they need no privilege", state["status"], state["version"])
@@ -67,7 +67,7 @@ func TestNodeWithoutRights(t *testing.T) {
 func TestNodes(t *testing.T) {
 	t.Parallel()
 
-	bothVersions(t, func(t *testing.T, version string) {
+	protocol.EachVersion(t, func(t *testing.T, version string) {
 		lab := newLab(t, version, "full")
 		if err := lab.Faults().NodeOffline("pve3"); err != nil {
 			t.Fatal(err)
@@ -88,18 +88,6 @@ func TestNodes(t *testing.T) {
 			}
 		}
 	})
-}
-
-// bothVersions runs a test on either version of PVE.
-func bothVersions(t *testing.T, test func(t *testing.T, version string)) {
-	t.Helper()
-
-	for _, version := range []string{"9.2", "8.4"} {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			test(t, version)
-		})
-	}
 }
 
 func newLab(t *testing.T, version, token string) *protocol.Lab {

@@ -14,24 +14,12 @@ import (
 
 const job = "101-0"
 
-// bothVersions runs a test on either version of PVE.
-func bothVersions(t *testing.T, test func(t *testing.T, version string)) {
-	t.Helper()
-
-	for _, version := range []string{"9.2", "8.4"} {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			test(t, version)
-		})
-	}
-}
-
 func newLab(t *testing.T, version string) *protocol.Lab {
 	t.Helper()
 
 	lab := protocol.NewLabOf(t, pvelab.Options{Version: version, Speed: 100}, provider.New("test")(), "full", nil)
-	must(t, lab.Hand.CreateVM(t.Context(), "pve1", 101, byhand.Params{"scsi0": "local-zfs:1"}))
-	must(t, lab.Hand.Call(t.Context(), http.MethodPost, "/cluster/replication",
+	protocol.Must(t, lab.Hand.CreateVM(t.Context(), "pve1", 101, byhand.Params{"scsi0": "local-zfs:1"}))
+	protocol.Must(t, lab.Hand.Call(t.Context(), http.MethodPost, "/cluster/replication",
 		byhand.Params{"id": job, "type": "local", "target": "pve2", "schedule": "daily", "comment": "erp"}, nil))
 	return lab
 }
@@ -71,7 +59,7 @@ func synced(_, job protocol.Object) bool { return job["last_sync"] != nil }
 func TestReplicationReady(t *testing.T) {
 	t.Parallel()
 
-	bothVersions(t, func(t *testing.T, version string) {
+	protocol.EachVersion(t, func(t *testing.T, version string) {
 		lab := newLab(t, version)
 		state, first := read(t, lab, protocol.Object{"vmid": 101, "max_lag": "5m"}, synced)
 		state.Want(t, protocol.Object{"ready": true})
@@ -79,7 +67,7 @@ func TestReplicationReady(t *testing.T) {
 			"id": job, "vmid": 101.0, "source": "pve1", "target": "pve2", "schedule": "daily", "comment": "erp", "enabled": true,
 			"fail_count": 0.0, "error": "", "duration_seconds": 3.0, "ready": true,
 		})
-		must(t, lab.Faults().AgeReplication(job, time.Hour))
+		protocol.Must(t, lab.Faults().AgeReplication(job, time.Hour))
 		lab.Faults().FailReplication(job, "no such pool")
 		state, first = read(t, lab, protocol.Object{"job": job, "max_lag": "5m"}, func(_, job protocol.Object) bool { return job["lag_seconds"].(float64) >= 3600 })
 		state.Want(t, protocol.Object{"ready": false})
@@ -94,11 +82,11 @@ func TestReplicationReady(t *testing.T) {
 func TestReplicationFailingSince(t *testing.T) {
 	t.Parallel()
 
-	bothVersions(t, func(t *testing.T, version string) {
+	protocol.EachVersion(t, func(t *testing.T, version string) {
 		lab := newLab(t, version)
 		read(t, lab, protocol.Object{}, synced)
 		lab.Faults().FailReplication(job, "no such pool")
-		must(t, lab.Faults().AgeReplication(job, 24*time.Hour))
+		protocol.Must(t, lab.Faults().AgeReplication(job, 24*time.Hour))
 		state, first := read(t, lab, protocol.Object{}, func(_, job protocol.Object) bool { return job["fail_count"] != 0.0 })
 		state.Want(t, protocol.Object{"ready": false})
 		first.Want(t, protocol.Object{"ready": false, "error": "no such pool"})
@@ -108,22 +96,15 @@ func TestReplicationFailingSince(t *testing.T) {
 func TestReplicationOfANodeThatIsDown(t *testing.T) {
 	t.Parallel()
 
-	bothVersions(t, func(t *testing.T, version string) {
+	protocol.EachVersion(t, func(t *testing.T, version string) {
 		lab := protocol.NewLabOf(t, pvelab.Options{Version: version, Speed: 100}, provider.New("test")(), "full", nil)
-		must(t, lab.Hand.CreateVM(t.Context(), "pve3", 101, byhand.Params{"scsi0": "local-zfs:1"}))
-		must(t, lab.Hand.Call(t.Context(), http.MethodPost, "/cluster/replication", byhand.Params{"id": job, "type": "local", "target": "pve2"}, nil))
-		must(t, lab.Faults().NodeOffline("pve3"))
+		protocol.Must(t, lab.Hand.CreateVM(t.Context(), "pve3", 101, byhand.Params{"scsi0": "local-zfs:1"}))
+		protocol.Must(t, lab.Hand.Call(t.Context(), http.MethodPost, "/cluster/replication", byhand.Params{"id": job, "type": "local", "target": "pve2"}, nil))
+		protocol.Must(t, lab.Faults().NodeOffline("pve3"))
 		_, first := read(t, lab, protocol.Object{}, func(_, _ protocol.Object) bool { return true })
 		first.Want(t, protocol.Object{"ready": false, "lag_seconds": nil, "last_sync": nil})
 		if problems := first["problems"].([]any); !strings.Contains(problems[0].(string), "cannot be reached") {
 			t.Errorf("problems are %v", problems)
 		}
 	})
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -34,16 +34,6 @@ func storageClass(storage string) protocol.Object {
 	return protocol.Object{"a": protocol.Object{"storage": storage, "content": []any{"images"}}}
 }
 
-// try plans and applies, and returns what both say; nil destroys.
-func try(t *testing.T, r *protocol.Resource, config protocol.Object) protocol.Diagnostics {
-	t.Helper()
-	plan, diagnostics := r.Plan(t, config)
-	if plan == nil {
-		return diagnostics
-	}
-	return append(diagnostics, plan.Apply(t)...)
-}
-
 // wantEmpty refreshes, and wants a plan that changes nothing.
 func wantEmpty(t *testing.T, r *protocol.Resource, config protocol.Object) {
 	t.Helper()
@@ -55,32 +45,12 @@ func wantEmpty(t *testing.T, r *protocol.Resource, config protocol.Object) {
 	}
 }
 
-// wantSaid wants one diagnostic, with these words.
-func wantSaid(t *testing.T, diagnostics protocol.Diagnostics, words ...string) {
-	t.Helper()
-	if len(diagnostics) != 1 {
-		t.Errorf("one thing was to be said: %s", diagnostics)
-	}
-	for _, each := range words {
-		if !strings.Contains(diagnostics.String(), each) {
-			t.Errorf("it does not say %q: %s", each, diagnostics)
-		}
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func pools(t *testing.T, lab *protocol.Lab) string {
 	t.Helper()
 	var found []struct {
 		ID string `json:"poolid"`
 	}
-	must(t, lab.Hand.Call(t.Context(), http.MethodGet, "/pools", nil, &found))
+	protocol.Must(t, lab.Hand.Call(t.Context(), http.MethodGet, "/pools", nil, &found))
 	return fmt.Sprint(found)
 }
 
@@ -91,7 +61,7 @@ func TestCourse(t *testing.T) {
 	lab := newLab(t, pvelab.Options{})
 	connection := lab.Manage(t, "proxmox_connection")
 	config := declared(protocol.Object{"storage_classes": storageClass("local-lvm")})
-	if diagnostics := try(t, connection, config); len(diagnostics) != 0 {
+	if diagnostics := connection.Apply(t, config); len(diagnostics) != 0 {
 		t.Fatal(diagnostics)
 	}
 	connection.State.Want(t, protocol.Object{
@@ -109,7 +79,7 @@ func TestCourse(t *testing.T) {
 	}
 	wantEmpty(t, connection, config)
 
-	must(t, lab.Hand.Call(t.Context(), http.MethodPut, "/storage/local-lvm", byhand.Params{"disable": 1}, nil))
+	protocol.Must(t, lab.Hand.Call(t.Context(), http.MethodPut, "/storage/local-lvm", byhand.Params{"disable": 1}, nil))
 	lab.NextRun(t)
 	if diagnostics := connection.Refresh(t); len(diagnostics) != 0 || connection.State["ready"] != false {
 		t.Errorf("a disabled storage: %v, %s", connection.State["conditions"], diagnostics)
@@ -121,15 +91,15 @@ func TestCourse(t *testing.T) {
 	if plan == nil || plan.After["ready"] != protocol.Unknown || plan.After["conditions"] != protocol.Unknown {
 		t.Fatalf("no other look is planned: %s", diagnostics)
 	}
-	wantSaid(t, plan.Apply(t), "The connection is not ready", "- storage a: ", `"local-lvm" is disabled`, "Everything else is as declared")
-	must(t, lab.Hand.Call(t.Context(), http.MethodPut, "/storage/local-lvm", byhand.Params{"disable": 0}, nil))
+	plan.Apply(t).Single(t, "The connection is not ready", "- storage a: ", `"local-lvm" is disabled`, "Everything else is as declared")
+	protocol.Must(t, lab.Hand.Call(t.Context(), http.MethodPut, "/storage/local-lvm", byhand.Params{"disable": 0}, nil))
 	lab.NextRun(t)
-	if diagnostics := try(t, connection, config); len(diagnostics) != 0 {
+	if diagnostics := connection.Apply(t, config); len(diagnostics) != 0 {
 		t.Error(diagnostics)
 	}
 	wantEmpty(t, connection, config)
 
-	if diagnostics := try(t, connection, nil); len(diagnostics) != 0 || !strings.Contains(pools(t, lab), "fresh") {
+	if diagnostics := connection.Apply(t, nil); len(diagnostics) != 0 || !strings.Contains(pools(t, lab), "fresh") {
 		t.Errorf("after the destruction the pools are %s: %s", pools(t, lab), diagnostics)
 	}
 }
@@ -141,17 +111,17 @@ func TestNotReady(t *testing.T) {
 	lab := newLab(t, pvelab.Options{})
 	connection := lab.Manage(t, "proxmox_connection")
 	wrong := protocol.Object{"storage_classes": storageClass("nowhere"), "templates": []any{9999}}
-	wantSaid(t, try(t, connection, declared(wrong)), "The connection is not ready", `no storage "nowhere"`, "template 9999: there is no such guest")
+	connection.Apply(t, declared(wrong)).Single(t, "The connection is not ready", `no storage "nowhere"`, "template 9999: there is no such guest")
 	if connection.State != nil {
 		t.Errorf("it is there: %v", connection.State)
 	}
 	wrong["require_ready"] = false
-	if diagnostics := try(t, connection, declared(wrong)); len(diagnostics) != 0 || connection.State["ready"] != false {
+	if diagnostics := connection.Apply(t, declared(wrong)); len(diagnostics) != 0 || connection.State["ready"] != false {
 		t.Errorf("%v: %s", connection.State["ready"], diagnostics)
 	}
 	wantEmpty(t, connection, declared(wrong))
 	wrong["require_ready"] = true
-	wantSaid(t, try(t, connection, declared(wrong)), "The connection is not ready")
+	connection.Apply(t, declared(wrong)).Single(t, "The connection is not ready")
 	if connection.State["require_ready"] != false {
 		t.Error("a failed update is in the state")
 	}
@@ -163,16 +133,16 @@ func TestAnotherCluster(t *testing.T) {
 	t.Parallel()
 	cluster, alone := newLab(t, pvelab.Options{}), newLab(t, pvelab.Options{Standalone: true})
 	connection := cluster.Manage(t, "proxmox_connection")
-	if diagnostics := try(t, connection, declared(nil)); len(diagnostics) != 0 {
+	if diagnostics := connection.Apply(t, declared(nil)); len(diagnostics) != 0 {
 		t.Fatal(diagnostics)
 	}
 	connection.In(alone.Server)
-	wantSaid(t, connection.Refresh(t), "Another cluster answers", `"lab"`, "standalone:pve1", "terraform state rm")
+	connection.Refresh(t).Single(t, "Another cluster answers", `"lab"`, "standalone:pve1", "terraform state rm")
 	plan, diagnostics := connection.Plan(t, declared(protocol.Object{"capabilities": []any{"vm.start"}}))
 	if plan == nil {
 		t.Fatal(diagnostics)
 	}
-	wantSaid(t, plan.Apply(t), "Another cluster answers")
+	plan.Apply(t).Single(t, "Another cluster answers")
 	if connection.State["identity"] != "lab" || strings.Contains(pools(t, alone), "fresh") {
 		t.Errorf("%v; the pools are %s", connection.State["identity"], pools(t, alone))
 	}
@@ -181,11 +151,11 @@ func TestAnotherCluster(t *testing.T) {
 	if found == nil || found.State["require_ready"] != true {
 		t.Fatalf("it is not imported: %s", diagnostics)
 	}
-	if diagnostics := try(t, found, declared(protocol.Object{"cluster": "lab"})); len(diagnostics) != 0 || found.State["ready"] != true {
+	if diagnostics := found.Apply(t, declared(protocol.Object{"cluster": "lab"})); len(diagnostics) != 0 || found.State["ready"] != true {
 		t.Errorf("%v: %s", found.State, diagnostics)
 	}
-	diagnostics = try(t, alone.Manage(t, "proxmox_connection"), declared(protocol.Object{"cluster": "lab"}))
-	wantSaid(t, diagnostics, "Another cluster answers", `Declared is "lab"`)
+	diagnostics = alone.Manage(t, "proxmox_connection").Apply(t, declared(protocol.Object{"cluster": "lab"}))
+	diagnostics.Single(t, "Another cluster answers", `Declared is "lab"`)
 	if at := protocol.Attribute(diagnostics[0]); at != "cluster" {
 		t.Errorf("it is said at %q", at)
 	}
@@ -196,7 +166,7 @@ func TestPoolOfNobody(t *testing.T) {
 	t.Parallel()
 	lab := newLab(t, pvelab.Options{})
 	plan, diagnostics := lab.Manage(t, "proxmox_connection").Plan(t, declared(protocol.Object{"pool": "other"}))
-	wantSaid(t, diagnostics.Warnings(), "The pool is not the provider's", `it is "fresh", not "other"`)
+	diagnostics.Warnings().Single(t, "The pool is not the provider's", `it is "fresh", not "other"`)
 	if plan == nil || len(diagnostics) != 1 || protocol.Attribute(diagnostics[0]) != "pool" {
 		t.Error(diagnostics)
 	}
@@ -218,9 +188,9 @@ func TestNoAnswer(t *testing.T) {
 			t.Parallel()
 			lab := newLab(t, pvelab.Options{})
 			_, err := lab.Faults().Add(pvelab.Fault{Method: http.MethodGet, Path: path, Status: http.StatusInternalServerError, Text: "no answer", Times: -1})
-			must(t, err)
+			protocol.Must(t, err)
 			connection := lab.Manage(t, "proxmox_connection")
-			wantSaid(t, try(t, connection, declared(nil)).Errors(), says, "no answer")
+			connection.Apply(t, declared(nil)).Errors().Single(t, says, "no answer")
 			if connection.State != nil {
 				t.Errorf("it is there: %v", connection.State)
 			}
@@ -236,12 +206,12 @@ func TestNoAnswer(t *testing.T) {
 			t.Parallel()
 			lab := newLab(t, pvelab.Options{})
 			_, err := lab.Faults().Add(pvelab.Fault{Method: http.MethodGet, Path: path, Status: http.StatusInternalServerError, Text: "no answer", Times: -1})
-			must(t, err)
+			protocol.Must(t, err)
 			connection := lab.Manage(t, "proxmox_connection")
 			config := declared(protocol.Object{
 				"storage_classes": storageClass("local-lvm"), "network_classes": protocol.Object{"b": protocol.Object{"bridge": "vmbr0"}},
 			})
-			if diagnostics := try(t, connection, config); len(diagnostics) != 0 || connection.State["ready"] != true {
+			if diagnostics := connection.Apply(t, config); len(diagnostics) != 0 || connection.State["ready"] != true {
 				t.Fatal(diagnostics)
 			}
 			var unknown []string

@@ -16,7 +16,7 @@ import (
 func of(t *testing.T, lab *protocol.Lab, vmid int) map[string]string {
 	t.Helper()
 	var values map[string]any
-	must(t, lab.Hand.Call(t.Context(), http.MethodGet, fmt.Sprintf("/nodes/pve1/lxc/%d/config", vmid), nil, &values))
+	protocol.Must(t, lab.Hand.Call(t.Context(), http.MethodGet, fmt.Sprintf("/nodes/pve1/lxc/%d/config", vmid), nil, &values))
 	text := map[string]string{}
 	for key, value := range values {
 		text[key] = fmt.Sprint(value)
@@ -30,7 +30,7 @@ func vmids(t *testing.T, lab *protocol.Lab) string {
 	var listed []struct {
 		VMID int `json:"vmid"`
 	}
-	must(t, lab.Hand.Call(t.Context(), http.MethodGet, "/nodes/pve1/lxc", nil, &listed))
+	protocol.Must(t, lab.Hand.Call(t.Context(), http.MethodGet, "/nodes/pve1/lxc", nil, &listed))
 	return fmt.Sprint(listed)
 }
 
@@ -135,7 +135,7 @@ func TestReinstall(t *testing.T) {
 		t.Fatalf("%v: %s", plan, diagnostics)
 	}
 	plan.After.At(t, "reinstallation").Want(t, object{"rootfs": "rebuilt", "mp0": "kept", "mp1": "rebuilt"})
-	wantSaid(t, diagnostics.Warnings(), "Container 20000 is reinstalled", "mp0: kept", "mp1: rebuilt", "rootfs: rebuilt")
+	diagnostics.Warnings().Says(t, "Container 20000 is reinstalled", "mp0: kept", "mp1: rebuilt", "rootfs: rebuilt")
 	if diagnostics := plan.Apply(t); len(diagnostics.Errors()) != 0 {
 		t.Fatal(diagnostics)
 	}
@@ -175,12 +175,12 @@ func TestReinstallationBreaks(t *testing.T) {
 			before := lab.Contents(20000)
 			fault.Status, fault.Text = http.StatusInternalServerError, "not now"
 			_, err := lab.Faults().Add(fault)
-			must(t, err)
-			diagnostics := try(t, guest, changed)
+			protocol.Must(t, err)
+			diagnostics := guest.Apply(t, changed)
 			if len(diagnostics.Errors()) == 0 {
 				t.Fatal("nothing is said")
 			}
-			wantSaid(t, diagnostics, "not now")
+			diagnostics.Says(t, "not now")
 
 			lab.NextRun(t)
 			diagnostics = guest.Refresh(t)
@@ -188,7 +188,7 @@ func TestReinstallationBreaks(t *testing.T) {
 				t.Fatalf("it is %v: %s", guest.State, diagnostics)
 			}
 			if name == "making it anew" {
-				wantSaid(t, diagnostics, `container 20000 "db" is being reinstalled`, "container 20001", "The next apply goes on")
+				diagnostics.Says(t, `container 20000 "db" is being reinstalled`, "container 20001", "The next apply goes on")
 			}
 			apply(t, guest, changed)
 			wantRebuilt(t, lab, before)
@@ -204,16 +204,16 @@ func TestAbandonedReinstallation(t *testing.T) {
 	lab := place(t, "9.2")
 	guest, changed := reinstalled(t, lab)
 	_, err := lab.Faults().Add(pvelab.Fault{Method: http.MethodPost, Path: "/nodes/pve1/lxc", Skip: 1, Status: http.StatusInternalServerError, Text: "not now"})
-	must(t, err)
-	wantSaid(t, try(t, guest, changed), "not now")
+	protocol.Must(t, err)
+	guest.Apply(t, changed).Says(t, "not now")
 	lab.NextRun(t)
 	unseen, err := lab.Faults().Add(pvelab.Fault{Method: http.MethodGet, Path: "/nodes/pve1/lxc/20001/.*", Status: http.StatusInternalServerError, Text: "no look", Times: -1})
-	must(t, err)
+	protocol.Must(t, err)
 	diagnostics := guest.Refresh(t)
 	if len(diagnostics.Errors()) != 1 || guest.State == nil {
 		t.Errorf("it is %v", guest.State)
 	}
-	wantSaid(t, diagnostics, "find out whether volumes of", "no look")
+	diagnostics.Says(t, "find out whether volumes of", "no look")
 	lab.Faults().Remove(unseen)
 
 	lab.NextRun(t)
@@ -221,12 +221,12 @@ func TestAbandonedReinstallation(t *testing.T) {
 		t.Fatal(diagnostics)
 	}
 	_, err = lab.Faults().Add(pvelab.Fault{Method: http.MethodDelete, Path: "/nodes/pve1/lxc/20001", Status: http.StatusInternalServerError, Text: "not now"})
-	must(t, err)
-	wantSaid(t, try(t, guest, nil), "destroy what holds volumes of", "not now")
+	protocol.Must(t, err)
+	guest.Apply(t, nil).Says(t, "destroy what holds volumes of", "not now")
 	if guest.State == nil {
 		t.Fatal("it is forgotten")
 	}
-	if diagnostics := try(t, guest, nil); len(diagnostics.Errors()) != 0 || vmids(t, lab) != "[]" {
+	if diagnostics := guest.Apply(t, nil); len(diagnostics.Errors()) != 0 || vmids(t, lab) != "[]" {
 		t.Errorf("there are %s: %s", vmids(t, lab), diagnostics)
 	}
 }
@@ -237,9 +237,9 @@ func TestGoneContainer(t *testing.T) {
 	lab := place(t, "9.2")
 	guest := lab.Manage(t, "proxmox_container")
 	apply(t, guest, placed(object{"node": "pve1", "power": "stopped"}))
-	must(t, lab.Hand.Task(t.Context(), http.MethodDelete, "/nodes/pve1/lxc/20000", nil))
+	protocol.Must(t, lab.Hand.Task(t.Context(), http.MethodDelete, "/nodes/pve1/lxc/20000", nil))
 	lab.NextRun(t)
-	wantSaid(t, guest.Refresh(t).Warnings(), "is gone")
+	guest.Refresh(t).Warnings().Says(t, "is gone")
 	if guest.State != nil {
 		t.Errorf("it is %v", guest.State)
 	}
@@ -266,12 +266,12 @@ func TestLeasedAddresses(t *testing.T) {
 		t.Fatalf("it has %s and %s", leased, addresses("net1"))
 	}
 	_, err := lab.Faults().Add(pvelab.Fault{Method: http.MethodGet, Path: "/nodes/pve1/lxc/20000/interfaces", Status: http.StatusInternalServerError, Text: "no answer", Times: -1})
-	must(t, err)
+	protocol.Must(t, err)
 	wantEmpty(t, lab, guest, config)
 	if addresses("net0") != leased {
 		t.Errorf("it has %s, and had %s", addresses("net0"), leased)
 	}
-	must(t, lab.Hand.Task(t.Context(), http.MethodPost, "/nodes/pve1/lxc/20000/status/stop", byhand.Params{}))
+	protocol.Must(t, lab.Hand.Task(t.Context(), http.MethodPost, "/nodes/pve1/lxc/20000/status/stop", byhand.Params{}))
 	wantEmpty(t, lab, guest, config)
 	if addresses("net1") != "[10.0.0.5]" {
 		t.Errorf("stopped it has %s", addresses("net1"))

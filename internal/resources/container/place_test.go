@@ -153,11 +153,7 @@ func TestReinstallRefusesSnapshots(t *testing.T) {
 
 func apply(t *testing.T, guest *protocol.Resource, config protocol.Object) {
 	t.Helper()
-	plan, diagnostics := guest.Plan(t, config)
-	if plan == nil {
-		t.Fatal(diagnostics)
-	}
-	if diagnostics := plan.Apply(t); len(diagnostics.Errors()) != 0 {
+	if diagnostics := guest.Apply(t, config); len(diagnostics.Errors()) != 0 {
 		t.Fatal(diagnostics)
 	}
 }

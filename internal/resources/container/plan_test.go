@@ -14,33 +14,6 @@ import (
 // object is short for what tests are full of.
 type object = protocol.Object
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// try plans and applies, and returns what both say; nil destroys.
-func try(t *testing.T, guest *protocol.Resource, config object) protocol.Diagnostics {
-	t.Helper()
-	plan, diagnostics := guest.Plan(t, config)
-	if plan == nil {
-		return diagnostics
-	}
-	return append(diagnostics, plan.Apply(t)...)
-}
-
-// wantSaid wants these words.
-func wantSaid(t *testing.T, diagnostics protocol.Diagnostics, words ...string) {
-	t.Helper()
-	for _, each := range words {
-		if !strings.Contains(diagnostics.String(), each) {
-			t.Errorf("it does not say %q: %s", each, diagnostics)
-		}
-	}
-}
-
 // wantRefused wants a plan that is refused, at an attribute, with these words.
 func wantRefused(t *testing.T, guest *protocol.Resource, config object, at, says string) {
 	t.Helper()
@@ -128,12 +101,12 @@ func TestTemplateUnseen(t *testing.T) {
 	} {
 		lab := place(t, "9.2")
 		_, err := lab.Faults().Add(pvelab.Fault{Method: http.MethodGet, Path: path, Status: http.StatusInternalServerError, Text: "no answer", Times: -1})
-		must(t, err)
+		protocol.Must(t, err)
 		plan, diagnostics := lab.Manage(t, "proxmox_container").Plan(t, placed(object{"node": "pve1"}))
 		if plan != nil {
 			t.Error("it is planned")
 		}
-		wantSaid(t, diagnostics, says, "no answer")
+		diagnostics.Says(t, says, "no answer")
 	}
 }
 
@@ -188,10 +161,10 @@ func TestReinstallRefusedAtPlan(t *testing.T) {
 			if test.byRoot {
 				var err error
 				hand, err = byhand.Login(t.Context(), lab.URL(), "root@pam", lab.RootPassword(), lab.CAPEM())
-				must(t, err)
+				protocol.Must(t, err)
 			}
 			if test.changes != nil {
-				must(t, hand.Call(t.Context(), http.MethodPut, config, test.changes, nil))
+				protocol.Must(t, hand.Call(t.Context(), http.MethodPut, config, test.changes, nil))
 			}
 			lab.NextRun(t)
 			if diagnostics := guest.Refresh(t); len(diagnostics.Errors()) != 0 {
@@ -224,7 +197,7 @@ func TestSettledInPlace(t *testing.T) {
 	if plan == nil {
 		t.Fatal(diagnostics)
 	}
-	wantSaid(t, diagnostics.Warnings(), "The keys inside the container stay as they are")
+	diagnostics.Warnings().Says(t, "The keys inside the container stay as they are")
 	plan, diagnostics = guest.Plan(t, keeping(object{"reinstall": nil, "template": newTemplate}))
 	if plan == nil || len(plan.Replace) != 1 || !strings.Contains(plan.Replace[0], "template") {
 		t.Errorf("it is not replaced: %v, %s", plan, diagnostics)
@@ -233,9 +206,9 @@ func TestSettledInPlace(t *testing.T) {
 	if plan == nil {
 		t.Fatal(diagnostics)
 	}
-	wantSaid(t, diagnostics.Warnings(), "No backup will include mp2")
+	diagnostics.Warnings().Says(t, "No backup will include mp2")
 
-	must(t, lab.Hand.Call(t.Context(), http.MethodPut, "/nodes/pve1/lxc/20000/config", byhand.Params{"delete": "mp0"}, nil))
+	protocol.Must(t, lab.Hand.Call(t.Context(), http.MethodPut, "/nodes/pve1/lxc/20000/config", byhand.Params{"delete": "mp0"}, nil))
 	lab.NextRun(t)
 	if diagnostics := guest.Refresh(t); len(diagnostics.Errors()) != 0 {
 		t.Fatal(diagnostics)
@@ -249,13 +222,13 @@ func TestMoveRefused(t *testing.T) {
 	lab := place(t, "9.2")
 	guest := lab.Manage(t, "proxmox_container")
 	apply(t, guest, placed(object{"node": "pve1", "power": "stopped"}))
-	must(t, lab.Hand.Call(t.Context(), http.MethodPut, "/storage/local-lvm", byhand.Params{"nodes": "pve1"}, nil))
+	protocol.Must(t, lab.Hand.Call(t.Context(), http.MethodPut, "/storage/local-lvm", byhand.Params{"nodes": "pve1"}, nil))
 	lab.NextRun(t)
 	plan, diagnostics := guest.Plan(t, placed(object{"node": "pve2", "power": "stopped"}))
 	if plan != nil {
 		t.Error("it is planned to move")
 	}
-	wantSaid(t, diagnostics, "that node has no storage local-lvm for container volumes")
+	diagnostics.Says(t, "that node has no storage local-lvm for container volumes")
 	plan, diagnostics = guest.Plan(t, placed(object{"node": "pve1", "power": "stopped"}))
 	if plan == nil || !plan.Empty() {
 		t.Errorf("staying is no empty plan: %s", diagnostics)

@@ -17,6 +17,7 @@ import (
 
 	"terraform-provider-proxmox/internal/acctest"
 	"terraform-provider-proxmox/internal/acctest/byhand"
+	"terraform-provider-proxmox/internal/acctest/protocol"
 	"terraform-provider-proxmox/internal/pvelab"
 )
 
@@ -45,17 +46,6 @@ func makeVM(t *testing.T, target *acctest.Target, vmid int, params byhand.Params
 	ctx := context.Background()
 	acctest.Must(t, target.Hand.CreateVM(ctx, node, vmid, params))
 	acctest.Must(t, target.Hand.Power(ctx, vmid, "start"))
-}
-
-func bothVersions(t *testing.T, test func(t *testing.T, version string)) {
-	t.Helper()
-
-	for _, version := range []string{"9.2", "8.4"} {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			test(t, version)
-		})
-	}
 }
 
 func fence(target *acctest.Target, body string) string {
@@ -103,7 +93,7 @@ func empty() resource.ConfigPlanChecks {
 func TestAccFence_stop(t *testing.T) {
 	t.Parallel()
 
-	bothVersions(t, func(t *testing.T, version string) {
+	protocol.EachVersion(t, func(t *testing.T, version string) {
 		target := newTarget(t, version)
 		start := func() { acctest.Must(t, target.Hand.Power(context.Background(), stranger, "start")) }
 		updated := resource.ConfigPlanChecks{PreApply: []plancheck.PlanCheck{
@@ -134,7 +124,7 @@ func TestAccFence_stop(t *testing.T) {
 func TestAccFence_ha(t *testing.T) {
 	t.Parallel()
 
-	bothVersions(t, func(t *testing.T, version string) {
+	protocol.EachVersion(t, func(t *testing.T, version string) {
 		target := newTarget(t, version)
 		request := func(method, path, state string) func() {
 			params := byhand.Params{"state": state}
@@ -191,7 +181,7 @@ func TestAccFence_links(t *testing.T) {
 func TestAccFence_node(t *testing.T) {
 	t.Parallel()
 
-	bothVersions(t, func(t *testing.T, version string) {
+	protocol.EachVersion(t, func(t *testing.T, version string) {
 		target := newTarget(t, version)
 		makeVM(t, target, 102, byhand.Params{"onboot": 1})
 		resource.Test(t, resource.TestCase{

@@ -44,15 +44,15 @@ func (b *bench) next(t *testing.T) *protocol.Server {
 func (b *bench) make(t *testing.T, vmid int) {
 	t.Helper()
 
-	must(t, b.Hand.CreateVM(t.Context(), "pve2", vmid, nil))
-	must(t, b.Hand.Power(t.Context(), vmid, "start"))
+	protocol.Must(t, b.Hand.CreateVM(t.Context(), "pve2", vmid, nil))
+	protocol.Must(t, b.Hand.Power(t.Context(), vmid, "start"))
 }
 
 func (b *bench) wantPower(t *testing.T, when string, vmid int, want string) {
 	t.Helper()
 
 	status, err := b.Hand.Status(t.Context(), vmid)
-	must(t, err)
+	protocol.Must(t, err)
 	if status != want {
 		t.Errorf("%s VM %d is %s, not %s", when, vmid, status, want)
 	}
@@ -67,37 +67,10 @@ func (b *bench) wantStarts(t *testing.T, want int) {
 	}
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func apply(t *testing.T, r *protocol.Resource, config protocol.Object) protocol.Diagnostics {
-	t.Helper()
-
-	plan, diagnostics := r.Plan(t, config)
-	if plan == nil {
-		return diagnostics
-	}
-	return append(diagnostics, plan.Apply(t)...)
-}
-
 func ok(t *testing.T, diagnostics protocol.Diagnostics) {
 	t.Helper()
 	if len(diagnostics.Errors()) != 0 {
 		t.Fatal(diagnostics)
-	}
-}
-
-func says(t *testing.T, diagnostics protocol.Diagnostics, wanted ...string) {
-	t.Helper()
-
-	for _, want := range wanted {
-		if !strings.Contains(diagnostics.String(), want) {
-			t.Errorf("nothing says %q: %s", want, diagnostics)
-		}
 	}
 }
 
@@ -127,22 +100,22 @@ func stopOf(more protocol.Object) protocol.Object {
 func TestFenceLapseIsTold(t *testing.T) {
 	t.Parallel()
 
-	bothVersions(t, func(t *testing.T, version string) {
+	protocol.EachVersion(t, func(t *testing.T, version string) {
 		b := newBench(t, version)
 		fence := b.Manage(t, "proxmox_fence_action")
-		ok(t, apply(t, fence, stopOf(nil)))
+		ok(t, fence.Apply(t, stopOf(nil)))
 		if diagnostics := fence.Refresh(t); len(diagnostics) != 0 {
 			t.Errorf("a fence that holds: %s", diagnostics)
 		}
-		must(t, b.Hand.Power(t.Context(), 101, "start"))
+		protocol.Must(t, b.Hand.Power(t.Context(), 101, "start"))
 		for range 2 {
-			says(t, fence.Refresh(t).Warnings(), "The fence has lapsed", "VM 101 runs on pve2", "refence = true")
+			fence.Refresh(t).Warnings().Says(t, "The fence has lapsed", "VM 101 runs on pve2", "refence = true")
 			if plan, _ := fence.Plan(t, stopOf(nil)); !plan.Empty() {
 				t.Errorf("it is performed again: %v", plan.Changes(t))
 			}
 		}
 		b.wantPower(t, "left alone", 101, "running")
-		ok(t, apply(t, fence, stopOf(protocol.Object{"refence": true})))
+		ok(t, fence.Apply(t, stopOf(protocol.Object{"refence": true})))
 		fence.State.Want(t, protocol.Object{"state": "fenced"})
 		b.wantPower(t, "fenced again", 101, "stopped")
 	})
@@ -161,12 +134,12 @@ func TestFenceFailsHalfway(t *testing.T) {
 			b := newBench(t, "9.2")
 			b.make(t, 102)
 			held, err := b.Faults().AddTask(pvelab.TaskFault{Type: "qmshutdown", ID: "102", Hold: true})
-			must(t, err)
+			protocol.Must(t, err)
 			config := protocol.Object{
 				"action": "node.stop-guests", "node": "pve2", "foreign": true, "unfence_on_destroy": true, "timeout": "2s", "guest_timeout": "30s",
 			}
 			fence := b.Manage(t, "proxmox_fence_action")
-			says(t, apply(t, fence, config), "it could not be proven", "Stopped by now, and left so: VM 101")
+			fence.Apply(t, config).Says(t, "it could not be proven", "Stopped by now, and left so: VM 101")
 			fence.State.Want(t, protocol.Object{"state": "unknown", "fenced_at": nil})
 			if got := beforeOf(fence.State); got != "vm 101 , vm 102" {
 				t.Errorf("kept is %q", got)
@@ -184,12 +157,12 @@ func TestFenceFailsHalfway(t *testing.T) {
 			}
 			b.wantStarts(t, 2)
 			if createFirst {
-				says(t, diagnostics.Warnings(), "not brought back", "VM 101, VM 102")
+				diagnostics.Warnings().Says(t, "not brought back", "VM 101, VM 102")
 				return
 			}
-			says(t, diagnostics.Warnings(), "goes on from here", "VM 101, VM 102", "If the apply ends before")
+			diagnostics.Warnings().Says(t, "goes on from here", "VM 101, VM 102", "If the apply ends before")
 			fence.In(b.next(t))
-			ok(t, apply(t, fence, nil))
+			ok(t, fence.Apply(t, nil))
 			b.wantPower(t, "brought back", 101, "running")
 			b.wantPower(t, "brought back", 102, "running")
 		})
@@ -200,19 +173,19 @@ func TestFenceFailsHalfway(t *testing.T) {
 func TestFenceHalfwayIsBroughtBack(t *testing.T) {
 	t.Parallel()
 
-	bothVersions(t, func(t *testing.T, version string) {
+	protocol.EachVersion(t, func(t *testing.T, version string) {
 		b := newBench(t, version)
-		must(t, b.Hand.Call(t.Context(), http.MethodPost, "/cluster/ha/resources", byhand.Params{"sid": "vm:101", "state": "started"}, nil))
+		protocol.Must(t, b.Hand.Call(t.Context(), http.MethodPost, "/cluster/ha/resources", byhand.Params{"sid": "vm:101", "state": "started"}, nil))
 		b.Faults().HangHA(true)
 		fence := b.Manage(t, "proxmox_fence_action")
-		says(t, apply(t, fence, stopOf(protocol.Object{"timeout": "4s"})), "HA wanted these guests started", "VM 101 runs on pve2", "Nothing is stopped by now")
+		fence.Apply(t, stopOf(protocol.Object{"timeout": "4s"})).Says(t, "HA wanted these guests started", "VM 101 runs on pve2", "Nothing is stopped by now")
 		if got := beforeOf(fence.State); got != "vm 101 started" {
 			t.Errorf("kept is %q", got)
 		}
 		b.Faults().HangHA(false)
 		power(t, b.Hand, "stopped")
 		fence.In(b.next(t))
-		ok(t, apply(t, fence, nil))
+		ok(t, fence.Apply(t, nil))
 		power(t, b.Hand, "running")
 	})
 }
@@ -225,16 +198,16 @@ func TestFenceRefusedLeavesNoState(t *testing.T) {
 	b := newBench(t, "9.2")
 	fence := b.Manage(t, "proxmox_fence_action")
 	refused := protocol.Object{"precondition": protocol.Object{"replication": protocol.Object{"job": "101-0"}}}
-	says(t, apply(t, fence, stopOf(refused)), "no replication job 101-0")
+	fence.Apply(t, stopOf(refused)).Says(t, "no replication job 101-0")
 	if fence.State != nil {
 		t.Errorf("kept is %v", fence.State)
 	}
 	held, err := b.Faults().AddTask(pvelab.TaskFault{Type: "qmstop", Hold: true})
-	must(t, err)
-	says(t, apply(t, fence, stopOf(protocol.Object{"timeout": "1s"})), "may still be running")
+	protocol.Must(t, err)
+	fence.Apply(t, stopOf(protocol.Object{"timeout": "1s"})).Says(t, "may still be running")
 	b.Faults().Release(held)
 	ok(t, fence.Refresh(t))
-	says(t, fence.Replace(t, stopOf(refused), false, b.next(t)), "no replication job 101-0")
+	fence.Replace(t, stopOf(refused), false, b.next(t)).Says(t, "no replication job 101-0")
 	if got := beforeOf(fence.State); got != "vm 101" {
 		t.Errorf("kept is %q", got)
 	}
@@ -247,18 +220,18 @@ func TestFenceUpdateFails(t *testing.T) {
 
 	b := newBench(t, "9.2")
 	fence := b.Manage(t, "proxmox_fence_action")
-	ok(t, apply(t, fence, stopOf(nil)))
-	must(t, b.Hand.Power(t.Context(), 101, "start"))
+	ok(t, fence.Apply(t, stopOf(nil)))
+	protocol.Must(t, b.Hand.Power(t.Context(), 101, "start"))
 	held, err := b.Faults().AddTask(pvelab.TaskFault{Type: "qmstop", Hold: true})
-	must(t, err)
+	protocol.Must(t, err)
 	again := protocol.Object{"triggers": protocol.Object{"reason": "second"}, "timeout": "1s"}
-	says(t, apply(t, fence, stopOf(again)), "may still be running")
+	fence.Apply(t, stopOf(again)).Says(t, "may still be running")
 	if got := beforeOf(fence.State); got != "vm 101" || fence.State["triggers"] != nil {
 		t.Errorf("kept is %q, triggers are %v", got, fence.State["triggers"])
 	}
 	b.Faults().Release(held)
 	again["timeout"] = "1m"
-	ok(t, apply(t, fence, stopOf(again)))
+	ok(t, fence.Apply(t, stopOf(again)))
 	fence.State.Want(t, protocol.Object{"state": "fenced"})
 }
 
@@ -271,8 +244,8 @@ func TestFenceMovesToAnotherTarget(t *testing.T) {
 	b.make(t, 102)
 	other := stopOf(protocol.Object{"vmid": 102})
 	first, second := b.Manage(t, "proxmox_fence_action"), b.Manage(t, "proxmox_fence_action")
-	ok(t, apply(t, first, stopOf(nil)))
-	ok(t, apply(t, second, other))
+	ok(t, first.Apply(t, stopOf(nil)))
+	ok(t, second.Apply(t, other))
 	ok(t, second.Refresh(t))
 	ok(t, first.Replace(t, other, false, b.next(t)))
 	b.wantPower(t, "no longer fenced", 101, "running")

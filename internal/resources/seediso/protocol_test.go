@@ -35,21 +35,11 @@ func wanted(text string, attributes protocol.Object) protocol.Object {
 	return config
 }
 
-// try plans and applies, and returns what both say; nil destroys.
-func try(t *testing.T, seed *protocol.Resource, config protocol.Object) protocol.Diagnostics {
-	t.Helper()
-	plan, diagnostics := seed.Plan(t, config)
-	if plan == nil {
-		return diagnostics
-	}
-	return append(diagnostics, plan.Apply(t)...)
-}
-
-// apply is [try] without errors, and with nothing left to do; it returns the
+// apply applies without errors, and with nothing left to do; it returns the
 // volume id.
 func apply(t *testing.T, seed *protocol.Resource, config protocol.Object) string {
 	t.Helper()
-	if diagnostics := try(t, seed, config); len(diagnostics) != 0 {
+	if diagnostics := seed.Apply(t, config); len(diagnostics) != 0 {
 		t.Fatal(diagnostics)
 	}
 	if diagnostics := seed.Refresh(t); len(diagnostics) != 0 {
@@ -70,7 +60,7 @@ func volume(seed *protocol.Resource) string {
 func wantImages(t *testing.T, lab *protocol.Lab, want ...string) {
 	t.Helper()
 	images, err := lab.Hand.Images(t.Context(), "pve1", "seeds")
-	must(t, err)
+	protocol.Must(t, err)
 	found := make([]string, 0, len(images))
 	for _, each := range images {
 		found = append(found, each.VolID)
@@ -82,31 +72,11 @@ func wantImages(t *testing.T, lab *protocol.Lab, want ...string) {
 	}
 }
 
-// wantSaid wants one diagnostic, with these words.
-func wantSaid(t *testing.T, diagnostics protocol.Diagnostics, words ...string) {
-	t.Helper()
-	if len(diagnostics) != 1 {
-		t.Errorf("one thing was to be said: %s", diagnostics)
-	}
-	for _, each := range words {
-		if !strings.Contains(diagnostics.String(), each) {
-			t.Errorf("it does not say %q: %s", each, diagnostics)
-		}
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // spoil has calls fail until the fault is mended.
 func spoil(t *testing.T, lab *protocol.Lab, fault pvelab.Fault) (mend func()) {
 	t.Helper()
 	id, err := lab.Faults().Add(fault)
-	must(t, err)
+	protocol.Must(t, err)
 	return func() { lab.Faults().Remove(id) }
 }
 
@@ -125,7 +95,7 @@ func TestImagesOfOneSeed(t *testing.T) {
 	}
 	third := apply(t, seed, wanted("three", nil))
 	wantImages(t, lab, second, third)
-	if diagnostics := try(t, seed, nil); len(diagnostics) != 0 {
+	if diagnostics := seed.Apply(t, nil); len(diagnostics) != 0 {
 		t.Error(diagnostics)
 	}
 	wantImages(t, lab)
@@ -138,18 +108,18 @@ func TestDriftOfASeed(t *testing.T) {
 	lab := newLab(t)
 	seed := lab.Manage(t, "proxmox_seed_iso")
 	first := apply(t, seed, wanted("one", nil))
-	must(t, lab.Hand.DeleteImage(t.Context(), "pve1", first))
+	protocol.Must(t, lab.Hand.DeleteImage(t.Context(), "pve1", first))
 	lab.NextRun(t)
-	wantSaid(t, seed.Refresh(t), "The seed "+first+" is gone")
+	seed.Refresh(t).Single(t, "The seed "+first+" is gone")
 	second := apply(t, seed, wanted("one", nil))
 	if second == first {
 		t.Error("a name is used twice")
 	}
 	wantImages(t, lab, second)
 
-	must(t, lab.Hand.UploadImage(t.Context(), "pve1", second, []byte("another")))
+	protocol.Must(t, lab.Hand.UploadImage(t.Context(), "pve1", second, []byte("another")))
 	lab.NextRun(t)
-	wantSaid(t, seed.Refresh(t), "The seed "+second+" was changed by somebody else")
+	seed.Refresh(t).Single(t, "The seed "+second+" was changed by somebody else")
 	third := apply(t, seed, wanted("one", nil))
 	wantImages(t, lab, third)
 }
@@ -169,13 +139,13 @@ func TestSeedThatCannotBeLookedAt(t *testing.T) {
 			t.Parallel()
 			lab := newLab(t)
 			seed := lab.Manage(t, "proxmox_seed_iso")
-			if diagnostics := try(t, seed, wanted("one", nil)); len(diagnostics) != 0 {
+			if diagnostics := seed.Apply(t, wanted("one", nil)); len(diagnostics) != 0 {
 				t.Fatal(diagnostics)
 			}
 			before := volume(seed)
 			spoil(t, lab, pvelab.Fault{Method: http.MethodGet, Path: contents, Status: test.status, Text: "no list", Times: -1})
 			diagnostics := seed.Refresh(t)
-			wantSaid(t, diagnostics, test.says, "no list")
+			diagnostics.Single(t, test.says, "no list")
 			if fails := len(diagnostics.Errors()) != 0; fails != test.fails || volume(seed) != before {
 				t.Errorf("%s; the state is %v", diagnostics, seed.State)
 			}
@@ -194,7 +164,7 @@ func TestUploadFails(t *testing.T) {
 		lab := newLab(t)
 		seed := lab.Manage(t, "proxmox_seed_iso")
 		spoil(t, lab, refuse)
-		wantSaid(t, try(t, seed, wanted("one", nil)), "upload the seed", "not now")
+		seed.Apply(t, wanted("one", nil)).Single(t, "upload the seed", "not now")
 		if seed.State != nil {
 			t.Errorf("it is there: %v", seed.State)
 		}
@@ -204,13 +174,13 @@ func TestUploadFails(t *testing.T) {
 		lab := newLab(t)
 		seed := lab.Manage(t, "proxmox_seed_iso")
 		mend := spoil(t, lab, unlisted)
-		wantSaid(t, try(t, seed, wanted("one", nil)), "upload the seed", "no list")
+		seed.Apply(t, wanted("one", nil)).Single(t, "upload the seed", "no list")
 		mend()
 		if volume(seed) == "" {
 			t.Fatalf("its name is not known: %v", seed.State)
 		}
 		wantImages(t, lab, volume(seed))
-		if diagnostics := try(t, seed, nil); len(diagnostics) != 0 {
+		if diagnostics := seed.Apply(t, nil); len(diagnostics) != 0 {
 			t.Error(diagnostics)
 		}
 		wantImages(t, lab)
@@ -221,7 +191,7 @@ func TestUploadFails(t *testing.T) {
 		seed := lab.Manage(t, "proxmox_seed_iso")
 		before := apply(t, seed, wanted("one", nil))
 		mend := spoil(t, lab, refuse)
-		wantSaid(t, try(t, seed, wanted("two", nil)), "upload the seed", "not now")
+		seed.Apply(t, wanted("two", nil)).Single(t, "upload the seed", "not now")
 		mend()
 		if volume(seed) != before {
 			t.Errorf("it is %v", seed.State)
@@ -238,12 +208,12 @@ func TestUploadFails(t *testing.T) {
 		seed := lab.Manage(t, "proxmox_seed_iso")
 		before := apply(t, seed, wanted("one", nil))
 		mend := spoil(t, lab, unlisted)
-		wantSaid(t, try(t, seed, wanted("two", nil)), "upload the seed", "no list")
+		seed.Apply(t, wanted("two", nil)).Single(t, "upload the seed", "no list")
 		mend()
 		if volume(seed) != before {
 			t.Errorf("it is %v", seed.State)
 		}
-		if diagnostics := try(t, seed, nil); len(diagnostics) != 0 {
+		if diagnostics := seed.Apply(t, nil); len(diagnostics) != 0 {
 			t.Error(diagnostics)
 		}
 		wantImages(t, lab)
@@ -258,15 +228,15 @@ func TestOutdatedImageThatStays(t *testing.T) {
 	first := apply(t, seed, wanted("one", nil))
 	second := apply(t, seed, wanted("two", nil))
 	mend := spoil(t, lab, pvelab.Fault{Method: http.MethodDelete, Path: deletion, Status: http.StatusInternalServerError, Text: "not now", Times: -1})
-	diagnostics := try(t, seed, wanted("three", nil))
-	wantSaid(t, diagnostics, "delete the outdated seed "+first, "not now")
+	diagnostics := seed.Apply(t, wanted("three", nil))
+	diagnostics.Single(t, "delete the outdated seed "+first, "not now")
 	if len(diagnostics.Errors()) != 0 {
 		t.Error("it fails the apply")
 	}
 	wantImages(t, lab, first, second, volume(seed))
-	wantSaid(t, try(t, seed, nil).Errors()[:1], "delete the seed "+first, "not now")
+	seed.Apply(t, nil).Errors()[:1].Single(t, "delete the seed "+first, "not now")
 	mend()
-	if diagnostics := try(t, seed, nil); len(diagnostics) != 0 {
+	if diagnostics := seed.Apply(t, nil); len(diagnostics) != 0 {
 		t.Error(diagnostics)
 	}
 	wantImages(t, lab)
@@ -280,30 +250,30 @@ func TestSeedInUse(t *testing.T) {
 	seed := lab.Manage(t, "proxmox_seed_iso")
 	image := apply(t, seed, wanted("one", nil))
 	const uid = "5f0c1f3e-6a7b-4c8d-9e0f-000000020001"
-	must(t, lab.Hand.CreateVM(t.Context(), "pve1", 20001, byhand.Params{
+	protocol.Must(t, lab.Hand.CreateVM(t.Context(), "pve1", 20001, byhand.Params{
 		"name": "ours", "ide2": image + ",media=cdrom", "description": "terraform-proxmox-uid=" + uid + "/20001",
 	}))
-	must(t, lab.Hand.CreateVM(t.Context(), "pve1", 300, byhand.Params{"name": "theirs", "ide2": image + ",media=cdrom"}))
-	wantSaid(t, try(t, seed, nil), "The seed "+image+" is in use", "300")
+	protocol.Must(t, lab.Hand.CreateVM(t.Context(), "pve1", 300, byhand.Params{"name": "theirs", "ide2": image + ",media=cdrom"}))
+	seed.Apply(t, nil).Single(t, "The seed "+image+" is in use", "300")
 	wantImages(t, lab, image)
 	if seed.State == nil {
 		t.Fatal("it is forgotten")
 	}
 	theirs, err := lab.Hand.Config(t.Context(), 300)
-	must(t, err)
+	protocol.Must(t, err)
 	if !strings.HasPrefix(theirs["ide2"], image) {
 		t.Errorf("somebody else's drive was changed: %s", theirs["ide2"])
 	}
 
-	must(t, lab.Hand.Destroy(t.Context(), 300))
-	must(t, lab.Hand.Configure(t.Context(), 20001, byhand.Params{"ide2": image + ",media=cdrom"}))
+	protocol.Must(t, lab.Hand.Destroy(t.Context(), 300))
+	protocol.Must(t, lab.Hand.Configure(t.Context(), 20001, byhand.Params{"ide2": image + ",media=cdrom"}))
 	lab.NextRun(t)
-	if diagnostics := try(t, seed, nil); len(diagnostics) != 0 {
+	if diagnostics := seed.Apply(t, nil); len(diagnostics) != 0 {
 		t.Fatal(diagnostics)
 	}
 	wantImages(t, lab)
 	ours, err := lab.Hand.Config(t.Context(), 20001)
-	must(t, err)
+	protocol.Must(t, err)
 	if ours["ide2"] != "none,media=cdrom" {
 		t.Errorf("the drive of ours is %q", ours["ide2"])
 	}
@@ -332,12 +302,12 @@ func TestSeedThatIsNotLetGo(t *testing.T) {
 			lab := newLab(t)
 			seed := lab.Manage(t, "proxmox_seed_iso")
 			image := apply(t, seed, wanted("one", nil))
-			must(t, lab.Hand.CreateVM(t.Context(), "pve1", 20001, byhand.Params{
+			protocol.Must(t, lab.Hand.CreateVM(t.Context(), "pve1", 20001, byhand.Params{
 				"ide2": image + ",media=cdrom", "description": "terraform-proxmox-uid=" + uid + "/20001",
 			}))
 			test.fault.Times = -1
 			spoil(t, lab, test.fault)
-			wantSaid(t, try(t, seed, nil), test.says...)
+			seed.Apply(t, nil).Single(t, test.says...)
 			wantImages(t, lab, image)
 			if volume(seed) != image {
 				t.Errorf("it is %v", seed.State)
@@ -395,7 +365,7 @@ func TestImportOfASeed(t *testing.T) {
 		if found != nil {
 			t.Errorf("%s is imported: %v", id, found.State)
 		}
-		wantSaid(t, diagnostics, "import", says)
+		diagnostics.Single(t, "import", says)
 	}
 }
 
@@ -436,7 +406,7 @@ func TestListOfSeedsFails(t *testing.T) {
 		if len(found) != 0 {
 			t.Errorf("%s: it lists %v", path, found)
 		}
-		wantSaid(t, diagnostics, "list seeds", "no answer")
+		diagnostics.Single(t, "list seeds", "no answer")
 		mend()
 	}
 	lab.NextRun(t)

@@ -13,7 +13,9 @@ import (
 func TestSeedMovesAlong(t *testing.T) {
 	t.Parallel()
 	d := newDevice(t, "9.2")
-	at := func(node string) block { return seeded(nil, block{"power": nil, "node": node, "storage": "shared-nfs"}) }
+	at := func(node string) block {
+		return seeded(nil, block{"power": nil, "node": node, "storage": "shared-nfs"})
+	}
 	d.apply(t, at("pve1"))
 	volid, slot := d.image(t), d.State.At(t, "seed")["slot"].(string)
 
