@@ -62,20 +62,20 @@ func main() {
 }
 
 func measureAll(ctx context.Context) error {
-	sizes := []int{1, 100, 1000}
+	sizes, short := []int{1, 100, 1000}, true
 	if text := os.Getenv("VMS"); text != "" {
 		number, err := strconv.Atoi(text)
 		if err != nil || number < 1 || number > 5000 {
 			return fmt.Errorf("VMS is %q: give a number from 1 to 5000", text)
 		}
-		sizes = []int{number}
+		sizes, short = []int{number}, false
 	}
 	if err := cli.Forget("PROXMOX_"); err != nil {
 		return err
 	}
 	describeMachine()
 	for _, number := range sizes {
-		measure := func(b *bench) error { return b.vms(ctx, number) }
+		measure := func(b *bench) error { return b.vms(ctx, number, short) }
 		if err := onLab(measure); err != nil {
 			return fmt.Errorf("%d VMs: %w", number, err)
 		}

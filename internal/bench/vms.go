@@ -6,26 +6,34 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"time"
 
 	"terraform-provider-proxmox/internal/proxmox"
 )
 
 // most is how many VMs go through all of their life by commands; more are made,
-// planned and destroyed, which takes minutes.
+// planned and destroyed. The CLI writes its whole state for each of them several
+// times, which for a thousand is most of the time.
 const most = 100
 
-// vms goes through the life of a number of VMs.
-func (b *bench) vms(ctx context.Context, number int) error {
+// vms goes through the life of a number of VMs. Unless it is to be short, many are
+// destroyed by a command too.
+func (b *bench) vms(ctx context.Context, number int, short bool) error {
 	c, err := b.command()
 	if err != nil {
 		return err
 	}
 	m := &machines{command: c, bare: b.bare(), n: number}
 	steps := []func(context.Context) error{m.create, m.list, m.refresh, m.refreshAsking, m.planAsking}
-	if number <= most {
-		steps = append(steps, m.stop, m.plan, m.update)
+	switch {
+	case number <= most:
+		steps = append(steps, m.stop, m.plan, m.update, m.destroy)
+	case short:
+		steps = append(steps, m.destroyByClient)
+	default:
+		steps = append(steps, m.destroy)
 	}
-	for _, step := range append(steps, m.destroy) {
+	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -59,11 +67,16 @@ resource "proxmox_vm" "many" {
 
 // tell prints the line of a command beside its bare loop.
 func (m *machines) tell(ctx context.Context, what string, ours figures, floor func(ctx context.Context, vmid int) error, extra string) error {
-	least, err := m.b.cost(func() error {
-		return each(ctx, m.n, func(ctx context.Context, i int) error { return floor(ctx, bareID+i) })
-	})
+	least, err := m.floor(ctx, floor)
 	row{what: what, unit: "vm", n: m.n, by: byCLI, ours: ours, floor: &least, extra: extra}.print()
 	return err
+}
+
+// floor measures the bare loop over its own VMs.
+func (m *machines) floor(ctx context.Context, work func(ctx context.Context, vmid int) error) (figures, error) {
+	return m.b.cost(func() error {
+		return each(ctx, m.n, func(ctx context.Context, i int) error { return work(ctx, bareID+i) })
+	})
 }
 
 // create clones, grows, configures and starts them.
@@ -153,6 +166,10 @@ func (m *machines) compare(
 	}
 	floor := func() error {
 		bare := m.b.bare()
+		// Without the lists nobody knows where a guest is, and whether it runs.
+		if err := errors.Join(bare.get(ctx, "/cluster/resources"), bare.get(ctx, "/nodes/%s/qemu", node)); err != nil {
+			return err
+		}
 		return each(ctx, m.n, func(ctx context.Context, i int) error {
 			vmid := m.guests[i].VMID
 			return errors.Join(bare.get(ctx, "%s/pending", bareVM(vmid)), bareAsk(ctx, bare, vmid))
@@ -206,7 +223,7 @@ func (m *machines) list(ctx context.Context) error {
 	}
 	floor := func() error {
 		bare := m.b.bare()
-		if err := bare.get(ctx, "/cluster/resources?type=vm"); err != nil {
+		if err := bare.get(ctx, "/cluster/resources"); err != nil {
 			return err
 		}
 		return each(ctx, len(nodes), func(ctx context.Context, i int) error { return bare.get(ctx, "/nodes/%s/qemu", nodes[i]) })
@@ -230,19 +247,45 @@ func (m *machines) update(ctx context.Context) error {
 }
 
 func (m *machines) destroy(ctx context.Context) error {
-	running := m.n > most
 	spent, err := m.apply(ctx, "-destroy")
 	if err != nil {
 		return err
 	}
-	return m.tell(ctx, "destroy", spent, func(ctx context.Context, vmid int) error {
-		if running {
-			if err := m.bare.task(ctx, http.MethodPost, bareVM(vmid)+"/status/shutdown", url.Values{}); err != nil {
-				return err
-			}
+	return m.tell(ctx, "destroy", spent, m.bareDestroy, m.running())
+}
+
+// destroyByClient destroys them as the provider does, without a CLI.
+func (m *machines) destroyByClient(ctx context.Context) error {
+	client, err := m.b.client()
+	if err != nil {
+		return err
+	}
+	spent, err := m.b.cost(func() error {
+		return each(ctx, m.n, func(ctx context.Context, i int) error {
+			_, err := client.Destroy(ctx, m.guests[i], proxmox.DestroyOptions{ShutdownTimeout: time.Minute, ForceStop: true})
+			return err
+		})
+	})
+	if err != nil {
+		return err
+	}
+	least, err := m.floor(ctx, m.bareDestroy)
+	row{what: "destroy", unit: "vm", n: m.n, by: byClient, ours: spent, floor: &least, extra: m.running()}.print()
+	return err
+}
+
+// run reports whether the VMs run when they are destroyed.
+func (m *machines) run() bool { return m.n > most }
+
+func (m *machines) running() string { return fmt.Sprint("running=", m.run()) }
+
+func (m *machines) bareDestroy(ctx context.Context, vmid int) error {
+	if m.run() {
+		if err := m.bare.task(ctx, http.MethodPost, bareVM(vmid)+"/status/shutdown", url.Values{}); err != nil {
+			return err
 		}
-		return m.bare.task(ctx, http.MethodDelete, bareVM(vmid), nil)
-	}, fmt.Sprint("running=", running))
+	}
+	return m.bare.task(ctx, http.MethodDelete, bareVM(vmid), nil)
 }
 
 // client is a new one, without anything cached.
