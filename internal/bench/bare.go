@@ -17,6 +17,8 @@ import (
 type bare struct {
 	endpoint, token string
 	http            *http.Client
+	// poll is the pause between two questions about a task.
+	poll time.Duration
 }
 
 func (b *bench) bare() *bare {
@@ -27,7 +29,7 @@ func (b *bench) bare() *bare {
 		TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12, ClientSessionCache: tls.NewLRUClientSessionCache(0)},
 		MaxIdleConnsPerHost: parallelism,
 	}
-	return &bare{endpoint: b.lab.URL(), token: id + "=" + secret, http: &http.Client{Transport: transport}}
+	return &bare{endpoint: b.lab.URL(), token: id + "=" + secret, http: &http.Client{Transport: transport}, poll: 100 * time.Millisecond}
 }
 
 func (b *bare) get(ctx context.Context, format string, args ...any) error {
@@ -85,6 +87,6 @@ func (b *bare) task(ctx context.Context, method, path string, form url.Values) e
 		if status.Status == "stopped" {
 			return nil
 		}
-		time.Sleep(100 * time.Millisecond)
+		time.Sleep(b.poll)
 	}
 }

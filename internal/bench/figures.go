@@ -105,13 +105,18 @@ func (b *bench) compare(ours, floor func() error) (best, least figures, err erro
 
 // each does work n times, as many at once as Terraform would.
 func each(ctx context.Context, n int, work func(ctx context.Context, i int) error) error {
+	return atOnce(ctx, parallelism, n, work)
+}
+
+// atOnce does work n times, some at once.
+func atOnce(ctx context.Context, some, n int, work func(ctx context.Context, i int) error) error {
 	var (
 		group  sync.WaitGroup
 		mu     sync.Mutex
 		failed error
 	)
 	next := make(chan int)
-	for range parallelism {
+	for range some {
 		group.Go(func() {
 			for i := range next {
 				err := work(ctx, i)

@@ -36,6 +36,8 @@ import (
 const (
 	// speed makes the lab's tasks so short that what is left is the provider's.
 	speed = 1000
+	// slow leaves clones half a second, for how long they are waited for.
+	slow = 10
 	// parallelism is Terraform's own.
 	parallelism = 10
 	// node and storage are where the guests are made.
@@ -76,7 +78,7 @@ func measureAll(ctx context.Context) error {
 	describeMachine()
 	for _, number := range sizes {
 		measure := func(b *bench) error { return b.vms(ctx, number, short) }
-		if err := onLab(measure); err != nil {
+		if err := onLab(speed, measure); err != nil {
 			return fmt.Errorf("%d VMs: %w", number, err)
 		}
 	}
@@ -85,9 +87,12 @@ func measureAll(ctx context.Context) error {
 		func(b *bench) error { return b.firewall(ctx, 200) },
 		func(b *bench) error { return b.upload(ctx) },
 	} {
-		if err := onLab(measure); err != nil {
+		if err := onLab(speed, measure); err != nil {
 			return err
 		}
+	}
+	if err := onLab(slow, func(b *bench) error { return b.clones(ctx, 50) }); err != nil {
+		return err
 	}
 	describeLoad("end")
 	return nil
@@ -116,7 +121,7 @@ type bench struct {
 }
 
 // onLab measures on a lab of its own.
-func onLab(measure func(*bench) error) error {
+func onLab(speed float64, measure func(*bench) error) error {
 	lab, err := pvelab.New(pvelab.Options{Speed: speed})
 	if err != nil {
 		return err
