@@ -107,7 +107,7 @@ func BenchmarkBareRefresh(b *testing.B) {
 		transport.MaxIdleConnsPerHost = 10
 		client := &http.Client{Transport: transport}
 		get := func(path string) {
-			resp, err := client.Get(server.URL + apiPrefix + path) //nolint:noctx // A test's own server.
+			resp, err := client.Get(server.URL + apiPrefix + path)
 			if err != nil {
 				b.Error(err)
 				return
