@@ -8,7 +8,10 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework-validators/stringvalidator"
 	"github.com/hashicorp/terraform-plugin-framework/action"
 	"github.com/hashicorp/terraform-plugin-framework/action/schema"
+	"github.com/hashicorp/terraform-plugin-framework/diag"
+	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/schema/validator"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-framework/types"
 
 	"terraform-provider-proxmox/internal/framework"
@@ -22,7 +25,10 @@ type powerAction struct {
 	*kind
 }
 
-var _ action.ActionWithConfigure = (*powerAction)(nil)
+var (
+	_ action.ActionWithConfigure  = (*powerAction)(nil)
+	_ action.ActionWithModifyPlan = (*powerAction)(nil)
+)
 
 // kind is what tells the two actions apart.
 type kind struct {
@@ -74,9 +80,26 @@ func (a *powerAction) Schema(_ context.Context, _ action.SchemaRequest, resp *ac
 	}
 }
 
+// ModifyPlan refuses what the range and the fence scope do not allow.
+func (a *powerAction) ModifyPlan(ctx context.Context, req action.ModifyPlanRequest, resp *action.ModifyPlanResponse) {
+	config, foreign := a.read(ctx, req.Config, &resp.Diagnostics)
+	if !a.Ready() || resp.Diagnostics.HasError() || config.VMID.IsUnknown() || foreign.IsUnknown() {
+		return
+	}
+	if foreign.ValueBool() {
+		target := fences.Request{Action: types.StringValue(string(proxmox.FenceStop)), VMID: config.VMID, Foreign: foreign}
+		target.CheckScope(a.Data.Client.FenceScope(), &resp.Diagnostics)
+		return
+	}
+	if a.Data.RequireVMIDRange(&resp.Diagnostics) && !a.Data.VMIDRange.Contains(int(config.VMID.ValueInt64())) {
+		resp.Diagnostics.AddAttributeError(path.Root("vmid"), fmt.Sprintf("vmid %d is outside the range", config.VMID.ValueInt64()),
+			fmt.Sprintf("The provider owns no %s outside its vmid_range, %s.", a.guest, a.Data.VMIDRange))
+	}
+}
+
 // Invoke obeys the command.
 func (a *powerAction) Invoke(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) {
-	config, foreign := a.read(ctx, req, resp)
+	config, foreign := a.read(ctx, req.Config, &resp.Diagnostics)
 	client := a.Client(&resp.Diagnostics)
 	if resp.Diagnostics.HasError() {
 		return
@@ -84,7 +107,7 @@ func (a *powerAction) Invoke(ctx context.Context, req action.InvokeRequest, resp
 	ctx, cancel := context.WithTimeout(ctx, fences.Duration(config.Timeout, fences.DefaultTimeout))
 	defer cancel()
 	command := proxmox.PowerCommand{
-		Verb: proxmox.PowerVerb(config.Command.ValueString()), VMID: int(config.VMID.ValueInt64()), UID: config.UID.ValueString(), Foreign: foreign,
+		Verb: proxmox.PowerVerb(config.Command.ValueString()), VMID: int(config.VMID.ValueInt64()), UID: config.UID.ValueString(), Foreign: foreign.ValueBool(),
 		PowerOptions: proxmox.PowerOptions{
 			ShutdownTimeout: fences.Duration(config.ShutdownTimeout, proxmox.DefaultShutdownTimeout.String()),
 			ForceStop:       config.ForceStop.ValueBool(), Progress: framework.Progress(resp),
@@ -95,16 +118,16 @@ func (a *powerAction) Invoke(ctx context.Context, req action.InvokeRequest, resp
 }
 
 // read reads the configuration, and foreign where there is such an attribute.
-func (a *powerAction) read(ctx context.Context, req action.InvokeRequest, resp *action.InvokeResponse) (Command, bool) {
+func (a *powerAction) read(ctx context.Context, from tfsdk.Config, diags *diag.Diagnostics) (Command, types.Bool) {
 	if !a.foreign {
 		var config Command
-		resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
-		return config, false
+		diags.Append(from.Get(ctx, &config)...)
+		return config, types.BoolNull()
 	}
 	var config struct {
 		Command
 		Foreign types.Bool `tfsdk:"foreign"`
 	}
-	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
-	return config.Command, config.Foreign.ValueBool()
+	diags.Append(from.Get(ctx, &config)...)
+	return config.Command, config.Foreign
 }

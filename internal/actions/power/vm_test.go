@@ -124,6 +124,30 @@ func TestPowerRefused(t *testing.T) {
 	})
 }
 
+// TestPowerPlan refuses without a call what the range and the fence scope do not
+// allow.
+func TestPowerPlan(t *testing.T) {
+	t.Parallel()
+
+	lab := newLab(t, "9.2")
+	before := lab.Counters().Snapshot()
+	for _, test := range []struct {
+		says, action string
+		config       protocol.Object
+	}{
+		{"not in the fence scope", "proxmox_vm_power", protocol.Object{"command": "start", "vmid": 20000, "foreign": true}},
+		{"outside the range", "proxmox_vm_power", protocol.Object{"command": "start", "vmid": 101}},
+		{"outside the range", "proxmox_container_power", protocol.Object{"command": "start", "vmid": 101}},
+	} {
+		if _, diagnostics := lab.InvokeAction(t, test.action, test.config); !strings.Contains(diagnostics.Errors().String(), test.says) {
+			t.Errorf("%v: %s", test.config, diagnostics)
+		}
+	}
+	if requests := lab.Counters().Snapshot().Sub(before).Requests; len(requests) != 0 {
+		t.Errorf("calls were made: %v", requests)
+	}
+}
+
 // TestPowerFails has a command fail, run out of time, and be interrupted.
 func TestPowerFails(t *testing.T) {
 	t.Parallel()
