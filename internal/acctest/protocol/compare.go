@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"maps"
+	"strconv"
 	"testing"
 
 	"github.com/hashicorp/terraform-plugin-go/tfprotov6"
@@ -47,6 +48,9 @@ func checkPlan(t testing.TB, at string, config, planned, state tftypes.Value) {
 	switch {
 	case config.IsNull() || !config.IsKnown() || planned.Equal(config) || planned.Equal(state):
 		return
+	case config.Type().Is(tftypes.List{}) && planned.IsKnown() && !planned.IsNull():
+		checkList(t, at, config, planned)
+		return
 	case !isObject(config) || planned.IsNull() || !planned.IsKnown():
 		t.Errorf("planned is %s = %s, configured %s", at, planned, config)
 		return
@@ -64,6 +68,21 @@ func checkPlan(t testing.TB, at string, config, planned, state tftypes.Value) {
 			continue
 		}
 		checkPlan(t, at+"."+name, each, after, held[name])
+	}
+}
+
+// checkList is [checkPlan] for a list, whose elements may have defaults of their
+// own.
+func checkList(t testing.TB, at string, config, planned tftypes.Value) {
+	t.Helper()
+
+	given, wanted := elements(t, config), elements(t, planned)
+	if len(given) != len(wanted) {
+		t.Errorf("planned are %d of %s, configured %d", len(wanted), at, len(given))
+		return
+	}
+	for i, each := range given {
+		checkPlan(t, at+"."+strconv.Itoa(i), each, wanted[i], tftypes.NewValue(each.Type(), nil))
 	}
 }
 

@@ -82,7 +82,7 @@ func TestAccFirewall_tagged(t *testing.T) {
 	vmid := guest(t, target, filtered)
 	at := place(target, vmid)
 	for _, comment := range []string{"hand b", "hand a"} {
-		byHand(t, target, "POST", at+"/rules", map[string]any{"type": "in", "action": "ACCEPT", "enable": 1, "comment": comment})
+		byHand(t, target.Hand, "POST", at+"/rules", map[string]any{"type": "in", "action": "ACCEPT", "enable": 1, "comment": comment})
 	}
 	config := func(rules string) string {
 		return firewall(target, vmid, fmt.Sprintf("ownership = \"tagged\"\n tag = \"web\"\n rules = [%s]", rules))
@@ -100,20 +100,20 @@ func TestAccFirewall_tagged(t *testing.T) {
 	} {
 		acctest.Must(t, workspace.Write(config(step.rules)))
 		acctest.MustRun(t, workspace, "apply", "-auto-approve")
-		wantRules(t, target, at, step.want...)
+		wantRules(t, target.Hand, at, step.want...)
 		if changes, output, err := workspace.Plan(context.Background()); err != nil || changes {
 			t.Errorf("the plan is not empty: %v\n%s", err, output)
 		}
 	}
 
 	// Somebody moves his rule before ours: that is his.
-	byHand(t, target, "PUT", at+"/rules/2", map[string]any{"moveto": 0})
+	byHand(t, target.Hand, "PUT", at+"/rules/2", map[string]any{"moveto": 0})
 	if changes, output, err := workspace.Plan(context.Background()); err != nil || changes {
 		t.Errorf("a foreign rule that moved makes a plan: %v\n%s", err, output)
 	}
 	acctest.Must(t, workspace.Write(config(ssh+https)))
 	acctest.MustRun(t, workspace, "apply", "-auto-approve")
-	wantRules(t, target, at, "in ACCEPT # hand b", "in ACCEPT SSH # [terraform:web]", "in ACCEPT HTTPS # public [terraform:web]", "in ACCEPT # hand a")
+	wantRules(t, target.Hand, at, "in ACCEPT # hand b", "in ACCEPT SSH # [terraform:web]", "in ACCEPT HTTPS # public [terraform:web]", "in ACCEPT # hand a")
 
 	acctest.MustRun(t, workspace, "state", "rm", address)
 	acctest.MustRun(t, workspace, "import", address, fmt.Sprintf("vm/%d:web", vmid))
@@ -121,5 +121,5 @@ func TestAccFirewall_tagged(t *testing.T) {
 		t.Errorf("the plan after an import is not empty: %v\n%s", err, output)
 	}
 	acctest.MustRun(t, workspace, "destroy", "-auto-approve")
-	wantRules(t, target, at, "in ACCEPT # hand b", "in ACCEPT # hand a")
+	wantRules(t, target.Hand, at, "in ACCEPT # hand b", "in ACCEPT # hand a")
 }

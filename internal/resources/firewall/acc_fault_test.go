@@ -38,12 +38,12 @@ func TestAccFirewall_killed(t *testing.T) {
 				acctest.Must(t, workspace.Write(firewall(target, vmid, step.body)))
 				killAt(t, target, workspace.Start, workspace.KillProvider, method, skip)
 				acctest.MustRun(t, workspace, "apply", "-auto-approve", "-lock=false")
-				wantRules(t, target, at, step.want...)
+				wantRules(t, target.Hand, at, step.want...)
 				noChanges(t, workspace)
 			}
 			acctest.MustRun(t, workspace, "destroy", "-auto-approve", "-lock=false")
-			wantRules(t, target, at)
-			wantOptions(t, target, at, map[string]string{})
+			wantRules(t, target.Hand, at)
+			wantOptions(t, target.Hand, at, map[string]string{})
 		}
 	}
 }
@@ -93,7 +93,7 @@ func TestAccFirewall_twoWriters(t *testing.T) {
 		body := "ownership = \"tagged\"\ntag = \"" + tag + "\"\n" + manyRules(12, -1, "")
 		acctest.Must(t, workspace.Write(firewall(target, vmid, body)))
 	}
-	byHand(t, target, http.MethodPost, at+"/rules", byhand.Params{"type": "out", "action": "DROP", "comment": "first by hand"})
+	byHand(t, target.Hand, http.MethodPost, at+"/rules", byhand.Params{"type": "out", "action": "DROP", "comment": "first by hand"})
 	results := make(chan error, 2)
 	for _, apply := range []func(context.Context, ...string) (string, error){one.Apply, two.Apply} {
 		go func() {
@@ -103,7 +103,7 @@ func TestAccFirewall_twoWriters(t *testing.T) {
 	}
 	for i := range 10 {
 		time.Sleep(50 * time.Millisecond)
-		byHand(t, target, http.MethodPost, at+"/rules", byhand.Params{"type": "out", "action": "DROP", "comment": "by hand"})
+		byHand(t, target.Hand, http.MethodPost, at+"/rules", byhand.Params{"type": "out", "action": "DROP", "comment": "by hand"})
 		if i%2 == 0 {
 			// Whoever is faster wins: PVE refuses a stale digest.
 			_ = target.Hand.Call(ctx, http.MethodDelete, at+"/rules/0", byhand.Params{"digest": "0000"}, nil)
@@ -115,7 +115,7 @@ func TestAccFirewall_twoWriters(t *testing.T) {
 	noChanges(t, one)
 	noChanges(t, two)
 	counts := map[string]int{}
-	for _, rule := range rulesOf(t, target, at) {
+	for _, rule := range rulesOf(t, target.Hand, at) {
 		_, comment, _ := strings.Cut(rule, "# ")
 		counts[comment]++
 	}
@@ -126,7 +126,7 @@ func TestAccFirewall_twoWriters(t *testing.T) {
 	}
 	acctest.MustRun(t, one, "destroy", "-auto-approve")
 	acctest.MustRun(t, two, "destroy", "-auto-approve")
-	if left := rulesOf(t, target, at); len(left) != 11 {
+	if left := rulesOf(t, target.Hand, at); len(left) != 11 {
 		t.Errorf("what was made by hand is %v", left)
 	}
 }
@@ -150,6 +150,6 @@ func TestAccFirewall_nodeAway(t *testing.T) {
 	}
 	acctest.Must(t, target.Lab.Faults().NodeOnline("pve2"))
 	acctest.MustRun(t, workspace, "apply", "-auto-approve")
-	wantRules(t, target, place(&elsewhere, vmid), rulesAfter...)
+	wantRules(t, target.Hand, place(&elsewhere, vmid), rulesAfter...)
 	acctest.MustRun(t, workspace, "destroy", "-auto-approve")
 }

@@ -58,10 +58,10 @@ func lifecycle(t *testing.T, target *acctest.Target) {
 	resource.Test(t, resource.TestCase{
 		ProtoV6ProviderFactories: acctest.Factories(),
 		CheckDestroy: check(func() {
-			wantRules(t, target, at)
-			wantOptions(t, target, at, map[string]string{})
+			wantRules(t, target.Hand, at)
+			wantOptions(t, target.Hand, at, map[string]string{})
 			for _, path := range []string{"/ipset", "/aliases"} {
-				if left := namesOf(t, target, at+path, "name"); len(left) > 0 {
+				if left := namesOf(t, target.Hand, at+path, "name"); len(left) > 0 {
 					t.Errorf("%s is left: %v", path, left)
 				}
 			}
@@ -70,11 +70,11 @@ func lifecycle(t *testing.T, target *acctest.Target) {
 			{
 				Config: firewall(target, vmid, first), ConfigPlanChecks: empty,
 				Check: check(func() {
-					wantRules(t, target, at, "in ACCEPT HTTPS # public", "in ACCEPT tcp 22 +admins", "in ACCEPT icmp monitor")
-					wantOptions(t, target, at, map[string]string{
+					wantRules(t, target.Hand, at, "in ACCEPT HTTPS # public", "in ACCEPT tcp 22 +admins", "in ACCEPT icmp monitor")
+					wantOptions(t, target.Hand, at, map[string]string{
 						"enable": "1", "policy_in": "DROP", "policy_out": "ACCEPT", "dhcp": "1", "log_level_in": "info",
 					})
-					if got := fmt.Sprint(namesOf(t, target, at+"/ipset", "name"), namesOf(t, target, at+"/ipset/ipfilter-net0", "cidr")); got != "[admins ipfilter-net0] [10.0.0.11]" {
+					if got := fmt.Sprint(namesOf(t, target.Hand, at+"/ipset", "name"), namesOf(t, target.Hand, at+"/ipset/ipfilter-net0", "cidr")); got != "[admins ipfilter-net0] [10.0.0.11]" {
 						t.Errorf("the sets are %s", got)
 					}
 				}),
@@ -85,32 +85,32 @@ func lifecycle(t *testing.T, target *acctest.Target) {
 			{
 				Config: firewall(target, vmid, second), ConfigPlanChecks: empty,
 				Check: check(func() {
-					wantRules(t, target, at, "in DROP +blocked", "in ACCEPT SSH +admins # administration", "in ACCEPT HTTPS # public", "| out DROP tcp 25 net0")
-					wantOptions(t, target, at, map[string]string{"enable": "1", "policy_in": "REJECT", "policy_out": "ACCEPT", "radv": "0"})
-					if got := fmt.Sprint(namesOf(t, target, at+"/ipset", "name"), namesOf(t, target, at+"/ipset/admins", "cidr")); got != "[admins blocked] [10.0.7.0/24 10.0.9.0/24]" {
+					wantRules(t, target.Hand, at, "in DROP +blocked", "in ACCEPT SSH +admins # administration", "in ACCEPT HTTPS # public", "| out DROP tcp 25 net0")
+					wantOptions(t, target.Hand, at, map[string]string{"enable": "1", "policy_in": "REJECT", "policy_out": "ACCEPT", "radv": "0"})
+					if got := fmt.Sprint(namesOf(t, target.Hand, at+"/ipset", "name"), namesOf(t, target.Hand, at+"/ipset/admins", "cidr")); got != "[admins blocked] [10.0.7.0/24 10.0.9.0/24]" {
 						t.Errorf("the sets are %s", got)
 					}
 				}),
 			},
 			{
 				PreConfig: func() {
-					byHand(t, target, http.MethodPost, at+"/rules", byhand.Params{"type": "in", "action": "ACCEPT", "enable": 1, "comment": "by hand"})
-					byHand(t, target, http.MethodPut, at+"/rules/3", byhand.Params{"moveto": 1})
-					byHand(t, target, http.MethodPut, at+"/options", byhand.Params{"policy_in": "ACCEPT", "ndp": 0})
-					byHand(t, target, http.MethodPost, at+"/ipset/blocked", byhand.Params{"cidr": "198.51.100.0/24"})
+					byHand(t, target.Hand, http.MethodPost, at+"/rules", byhand.Params{"type": "in", "action": "ACCEPT", "enable": 1, "comment": "by hand"})
+					byHand(t, target.Hand, http.MethodPut, at+"/rules/3", byhand.Params{"moveto": 1})
+					byHand(t, target.Hand, http.MethodPut, at+"/options", byhand.Params{"policy_in": "ACCEPT", "ndp": 0})
+					byHand(t, target.Hand, http.MethodPost, at+"/ipset/blocked", byhand.Params{"cidr": "198.51.100.0/24"})
 				},
 				Config: firewall(target, vmid, second), ConfigPlanChecks: empty,
 				Check: check(func() {
-					wantRules(t, target, at, "in DROP +blocked", "in ACCEPT SSH +admins # administration", "in ACCEPT HTTPS # public", "| out DROP tcp 25 net0")
-					wantOptions(t, target, at, map[string]string{"enable": "1", "policy_in": "REJECT", "policy_out": "ACCEPT", "radv": "0", "ndp": "0"})
-					byHand(t, target, http.MethodPut, at+"/options", byhand.Params{"delete": "ndp"})
+					wantRules(t, target.Hand, at, "in DROP +blocked", "in ACCEPT SSH +admins # administration", "in ACCEPT HTTPS # public", "| out DROP tcp 25 net0")
+					wantOptions(t, target.Hand, at, map[string]string{"enable": "1", "policy_in": "REJECT", "policy_out": "ACCEPT", "radv": "0", "ndp": "0"})
+					byHand(t, target.Hand, http.MethodPut, at+"/options", byhand.Params{"delete": "ndp"})
 				}),
 			},
 			{
 				Config: firewall(target, vmid, "options = { policy_in = \"REJECT\" }\n rules = []"), ConfigPlanChecks: empty,
 				Check: check(func() {
-					wantRules(t, target, at)
-					wantOptions(t, target, at, map[string]string{"policy_in": "REJECT"})
+					wantRules(t, target.Hand, at)
+					wantOptions(t, target.Hand, at, map[string]string{"policy_in": "REJECT"})
 				}),
 			},
 		},

@@ -70,10 +70,10 @@ func (r handRule) String() string {
 }
 
 // rulesOf reads the rules of a firewall by hand.
-func rulesOf(t *testing.T, target *acctest.Target, firewall string) []string {
+func rulesOf(t *testing.T, hand *byhand.Hand, firewall string) []string {
 	t.Helper()
 	var list []handRule
-	acctest.Must(t, target.Hand.Call(context.Background(), http.MethodGet, firewall+"/rules", nil, &list))
+	acctest.Must(t, hand.Call(context.Background(), http.MethodGet, firewall+"/rules", nil, &list))
 	texts := make([]string, len(list))
 	for i, rule := range list {
 		texts[i] = rule.String()
@@ -81,10 +81,10 @@ func rulesOf(t *testing.T, target *acctest.Target, firewall string) []string {
 	return texts
 }
 
-func optionsOf(t *testing.T, target *acctest.Target, firewall string) map[string]string {
+func optionsOf(t *testing.T, hand *byhand.Hand, firewall string) map[string]string {
 	t.Helper()
 	var raw map[string]any
-	acctest.Must(t, target.Hand.Call(context.Background(), http.MethodGet, firewall+"/options", nil, &raw))
+	acctest.Must(t, hand.Call(context.Background(), http.MethodGet, firewall+"/options", nil, &raw))
 	delete(raw, "digest")
 	found := map[string]string{}
 	for key, value := range raw {
@@ -93,10 +93,10 @@ func optionsOf(t *testing.T, target *acctest.Target, firewall string) map[string
 	return found
 }
 
-func namesOf(t *testing.T, target *acctest.Target, path, key string) []string {
+func namesOf(t *testing.T, hand *byhand.Hand, path, key string) []string {
 	t.Helper()
 	var list []map[string]any
-	acctest.Must(t, target.Hand.Call(context.Background(), http.MethodGet, path, nil, &list))
+	acctest.Must(t, hand.Call(context.Background(), http.MethodGet, path, nil, &list))
 	var found []string
 	for _, each := range list {
 		found = append(found, fmt.Sprint(each[key]))
@@ -105,24 +105,24 @@ func namesOf(t *testing.T, target *acctest.Target, path, key string) []string {
 	return found
 }
 
-func wantRules(t *testing.T, target *acctest.Target, firewall string, want ...string) {
+func wantRules(t *testing.T, hand *byhand.Hand, firewall string, want ...string) {
 	t.Helper()
-	if got := rulesOf(t, target, firewall); !slices.Equal(got, want) {
+	if got := rulesOf(t, hand, firewall); !slices.Equal(got, want) {
 		t.Errorf("the rules of %s are\n  %s\nnot\n  %s", firewall, strings.Join(got, "\n  "), strings.Join(want, "\n  "))
 	}
 }
 
-func wantOptions(t *testing.T, target *acctest.Target, firewall string, want map[string]string) {
+func wantOptions(t *testing.T, hand *byhand.Hand, firewall string, want map[string]string) {
 	t.Helper()
-	if got := optionsOf(t, target, firewall); fmt.Sprint(got) != fmt.Sprint(want) {
+	if got := optionsOf(t, hand, firewall); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("the options of %s are %v, not %v", firewall, got, want)
 	}
 }
 
 // byHand makes a call that changes something.
-func byHand(t *testing.T, target *acctest.Target, method, path string, params byhand.Params) {
+func byHand(t *testing.T, hand *byhand.Hand, method, path string, params byhand.Params) {
 	t.Helper()
-	acctest.Must(t, target.Hand.Call(context.Background(), method, path, params, nil))
+	acctest.Must(t, hand.Call(context.Background(), method, path, params, nil))
 }
 
 // firewall renders the resource for a guest.
