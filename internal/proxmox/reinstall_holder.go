@@ -63,9 +63,7 @@ func (c *Client) Holders(ctx context.Context, guest Guest) ([]Holder, error) {
 	}
 	var found []Holder
 	for _, r := range resources {
-		candidate := r.Type == string(KindContainer) && c.options.VMIDRange.Contains(r.VMID) &&
-			r.VMID != guest.VMID && (unnamed(r) || r.Name == holderName(guest))
-		if !candidate {
+		if !c.mayHold(r, guest) {
 			continue
 		}
 		config, err := c.Containers.Pending(ctx, r.Node, r.VMID)
@@ -87,16 +85,21 @@ func (c *Client) Holders(ctx context.Context, guest Guest) ([]Holder, error) {
 	return found, nil
 }
 
-// HeldFor reports whether there is a container by whose name it holds volumes of
-// the guest, as far as the shared view knows: it costs a refresh no call.
+// HeldFor reports whether there is a container by whose name it may hold volumes of
+// the guest, as far as the shared view knows: it costs a refresh no call. One that is
+// listed without its name, as a new one is for ten seconds, may hold any.
 func (c *Client) HeldFor(ctx context.Context, guest Guest) (bool, error) {
 	resources, err := c.View.Guests(ctx)
 	if err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(resources, func(r Resource) bool {
-		return r.Type == string(KindContainer) && r.Name == holderName(guest) && c.options.VMIDRange.Contains(r.VMID)
-	}), nil
+	return slices.ContainsFunc(resources, func(r Resource) bool { return c.mayHold(r, guest) }), nil
+}
+
+// mayHold reports whether a listed guest may be a container that holds volumes of
+// another one.
+func (c *Client) mayHold(r Resource, guest Guest) bool {
+	return r.Type == string(KindContainer) && c.options.VMIDRange.Contains(r.VMID) && r.VMID != guest.VMID && (unnamed(r) || r.Name == holderName(guest))
 }
 
 // findHolder takes the holder of an earlier run over.

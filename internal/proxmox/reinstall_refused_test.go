@@ -131,6 +131,9 @@ func TestReinstallGoesOnWithTheHolder(t *testing.T) {
 	}
 	holderByHand(t, c, guest, nil)
 	full := holderByHand(t, c, guest, map[string]string{"mp0": "local-lvm:1,mp=/a"})
+	if held, err := labClient(t, lab).HeldFor(t.Context(), guest); err != nil || !held {
+		t.Errorf("two are there, named or not: %v, %v", held, err)
+	}
 	named(t, c, holderName(guest), 2)
 	kept := lab.Contents(full.VMID)["mp0"]
 	c.View.Drop("pve1")
