@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -66,6 +67,11 @@ type trial struct {
 	// tally counts what has happened.
 	tally   map[string]int
 	history []string
+	// rough says that in this round volumes may be left: PVE does not free what a lost
+	// or failed task has made, or what is on a storage that does not answer. loose are
+	// those that were.
+	rough bool
+	loose map[string]bool
 	// begun is when the last round did.
 	begun time.Time
 }
@@ -91,7 +97,7 @@ func newTrial(t *testing.T, version string, seed uint64) *trial {
 	random := rand.New(rand.NewPCG(seed, 0))
 	c := &trial{
 		t: t, seed: seed, version: version, random: random, target: target, workspace: target.Workspace(t), wanted: firstWanted(random),
-		tally: map[string]int{}, strangers: map[int]stranger{}, hand: otherHand(t, target),
+		tally: map[string]int{}, strangers: map[int]stranger{}, loose: map[string]bool{}, hand: otherHand(t, target),
 	}
 	c.workspace.Setenv("TF_LOG_PROVIDER", "TRACE")
 	c.workspace.Setenv("TF_LOG_PATH", filepath.Join(c.workspace.Dir(), logFile))
@@ -121,6 +127,7 @@ func (c *trial) run(length time.Duration) {
 		c.wanted.change(c.random)
 		r := draw(c.random)
 		c.begin(r.String())
+		c.rough = r.rough()
 		acctest.Must(c.t, c.workspace.Write(c.wanted.configuration(c.target)))
 		c.takeIn()
 		outcome := c.inTrouble(r)
@@ -182,12 +189,13 @@ func (c *trial) end() {
 }
 
 // takeIn does what the messages of a failed run tell: it lifts the locks that nobody
-// lifts any more, forgets what is gone, and imports the guests of ours that a killed
-// run has left in no state.
+// lifts any more, lets go of what is gone, and imports the guests of ours that a killed
+// run has left in no state, or destroys those that nobody wants any more.
 func (c *trial) takeIn() {
 	c.unlock()
 	state, err := c.workspace.State(context.Background())
 	acctest.Must(c.t, err)
+	c.keep(state)
 	there := map[int]bool{}
 	for _, each := range c.ours() {
 		there[each.VMID] = true
@@ -206,10 +214,28 @@ func (c *trial) takeIn() {
 			c.t.Errorf("%s is %v in the state, and there is %d, too", address, vmid, each.VMID)
 			continue
 		case saved:
-			acctest.MustRun(c.t, c.workspace, "state", "rm", address)
+			acctest.MustRun(c.t, c.workspace, "destroy", "-auto-approve", "-target", address) // It deletes the seed.
+		}
+		if !slices.Contains(c.wanted.names(), each.Name) {
+			acctest.Must(c.t, c.destroy(each))
+			continue
 		}
 		acctest.MustRun(c.t, c.workspace, "import", address, strconv.Itoa(each.VMID))
 		c.tally["taken in"]++
+	}
+}
+
+// keep remembers what the data volume of a container holds that was made to its end:
+// only then there is something to lose.
+func (c *trial) keep(state cli.State) {
+	held, saved := state.Resource(addressOf(hostname))
+	if !saved || held.Tainted {
+		c.kept = ""
+		return
+	}
+	vmid, _ := held.Values["vmid"].(float64)
+	if data := c.target.Lab.Contents(int(vmid))["mp0"]; data != "" && held.Values["provisioned"] == true {
+		c.kept = data
 	}
 }
 

@@ -148,7 +148,10 @@ func (c *trial) makeCopy(g guest, vmid int) error {
 	}
 	copied := guest{Guest: byhand.Guest{VMID: vmid, Node: g.Node, Type: g.Type}}
 	// As long as it names the seed of the other one that is not deleted.
-	for slot, value := range c.config(copied.Guest) {
+	if err := c.configure(copied, byhand.Params{"protection": 0}); err != nil {
+		return err
+	}
+	for slot, value := range c.readable(copied.Guest) {
 		if strings.Contains(value, ":iso/") {
 			err = errors.Join(err, c.configure(copied, byhand.Params{"delete": slot}))
 		}

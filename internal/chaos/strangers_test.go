@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"terraform-provider-proxmox/internal/acctest"
 	"terraform-provider-proxmox/internal/acctest/byhand"
@@ -62,7 +63,7 @@ func (c *trial) addStranger(guest byhand.Guest) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.strangers[guest.VMID] = stranger{guest, c.config(guest), c.status(guest), tasks}
+	c.strangers[guest.VMID] = stranger{guest, c.readable(guest), c.status(guest), tasks}
 }
 
 func (c *trial) isStranger(vmid int) bool {
@@ -84,6 +85,19 @@ func (c *trial) config(guest byhand.Guest) map[string]string {
 		config[key] = fmt.Sprint(value)
 	}
 	return config
+}
+
+// readable is the configuration of a guest that is there: its node may be lost just
+// now.
+func (c *trial) readable(guest byhand.Guest) map[string]string {
+	for range 100 {
+		if config := c.config(guest); config != nil {
+			return config
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	c.t.Errorf("%s %d cannot be read", guest.Type, guest.VMID)
+	return nil
 }
 
 func (c *trial) status(guest byhand.Guest) string {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"time"
 
 	"terraform-provider-proxmox/internal/acctest"
@@ -97,6 +98,13 @@ func (r round) String() string {
 		text += "\n    task " + words(fault)
 	}
 	return text
+}
+
+// rough reports whether PVE may leave volumes behind.
+func (r round) rough() bool {
+	return len(r.tasks) > 0 || slices.ContainsFunc(r.deeds, func(d deed) bool {
+		return slices.Contains([]string{"lose a node", "take a storage away", "fill a storage"}, d.name)
+	})
 }
 
 // words are what the lab's admin endpoint takes.

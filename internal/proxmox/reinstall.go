@@ -1,6 +1,7 @@
 package proxmox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -217,6 +218,7 @@ func (r *reinstallation) build(ctx context.Context) error {
 	created.Warnings = append(r.created.Warnings, created.Warnings...)
 	r.created = created
 	r.created.Guest.VMID, r.created.Guest.UID = r.guest.VMID, r.guest.UID
+	r.created.Guest.Node = cmp.Or(r.created.Guest.Node, spec.Node) // Where it failed is where it goes on.
 	if err != nil {
 		return err
 	}

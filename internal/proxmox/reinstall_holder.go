@@ -54,8 +54,26 @@ type Holder struct {
 	WasRunning bool
 }
 
+// UnclearHolderError is a container with the name of one that holds the volumes of
+// another, and without the notes that would prove it. To take that as absence could
+// lose those volumes.
+type UnclearHolderError struct {
+	Node string
+	VMID int
+	// Guest is whose volumes it may hold.
+	Guest Guest
+}
+
+func (e *UnclearHolderError) Error() string {
+	name := holderName(e.Guest)
+	return fmt.Sprintf("%s may hold volumes of %s, whose reinstallation was not finished: it has the name of such a container, and its notes do not say so any more. "+
+		"Write the line %q into them, and the line of its marker, or give it another name if it is somebody else's",
+		nameGuest(KindContainer, e.VMID, name, e.Node), e.Guest, keepsLine(e.Guest, false))
+}
+
 // Holders finds the containers that hold a guest's volumes, on whatever node. One
-// that cannot be read is an error: it may be the one.
+// that cannot be read is an error: it may be the one. So is one whose notes are gone
+// ([*UnclearHolderError]).
 func (c *Client) Holders(ctx context.Context, guest Guest) ([]Holder, error) {
 	resources, err := c.Cluster.Resources(ctx, "vm")
 	if err != nil {
@@ -77,6 +95,9 @@ func (c *Client) Holders(ctx context.Context, guest Guest) ([]Holder, error) {
 			return nil, fmt.Errorf("find out whether %s holds volumes of %s: %w", nameGuest(KindContainer, r.VMID, r.Name, r.Node), guest, err)
 		}
 		running, keeps := keepsFor(guest, config.Description())
+		if !keeps && config.Name() == holderName(guest) && len(markerLines(config.Description())) == 0 && !isStub(Guest{}, config) {
+			return nil, &UnclearHolderError{Node: config.Node, VMID: r.VMID, Guest: guest}
+		}
 		if marker, marked := config.Marker(); keeps && marked {
 			held := Guest{Kind: KindContainer, VMID: r.VMID, Node: config.Node, UID: marker.UID, MACs: config.MACs()}
 			found = append(found, Holder{Guest: held, Slots: leftIn(config), WasRunning: running})

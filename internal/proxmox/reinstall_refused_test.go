@@ -151,6 +151,54 @@ func TestReinstallGoesOnWithTheHolder(t *testing.T) {
 	}
 }
 
+// TestHolders_unclear: a container by whose name it holds volumes, and whose notes
+// somebody has taken away, is no proof that there is none; a copy of one is.
+func TestHolders_unclear(t *testing.T) {
+	t.Parallel()
+	lab := startLab(t, "9.2")
+	c := labClient(t, lab)
+	guest := database(t, c)
+	holder := holderByHand(t, c, guest, map[string]string{"mp0": "local-lvm:1,mp=/a"})
+	describe := func(text string) {
+		path := at("nodes", "pve1", "lxc", strconv.Itoa(holder.VMID), "config")
+		noError(t, c.call(t.Context(), http.MethodPut, path, url.Values{"description": {text}}, nil))
+	}
+	for text, wanted := range map[string]bool{
+		"":             true,
+		"cleaned up\n": true,
+		Marker{UID: uidB, VMID: 20999}.String() + "\n" + keepsLine(guest, false): false,
+	} {
+		describe(text)
+		found, err := c.Holders(t.Context(), guest)
+		var unclear *UnclearHolderError
+		if got := errors.As(err, &unclear); got != wanted || len(found) != 0 || err != nil && !got {
+			t.Errorf("with the notes %q: %v, %v", text, found, err)
+		}
+	}
+}
+
+// TestReinstallTellsTheNode: a container that could not be made anew is known by its
+// node all the same, on which the next run makes it.
+func TestReinstallTellsTheNode(t *testing.T) {
+	t.Parallel()
+	lab := startLab(t, "9.2")
+	c := labClient(t, lab)
+	guest := database(t, c)
+	before := lab.Contents(guest.VMID)
+	// The first one makes the holder.
+	_, err := lab.Faults().Add(pvelab.Fault{Method: http.MethodPost, Path: "/nodes/pve1/lxc", Skip: 1, Status: 500, Text: "the node has a bad day"})
+	noError(t, err)
+	done, err := c.Reinstall(t.Context(), rebuilt(guest))
+	if err == nil || done.Guest.VMID != guest.VMID || done.Guest.UID != uidA || done.Guest.Node != "pve1" {
+		t.Errorf("got %+v, %v", done.Guest, err)
+	}
+	spec := rebuilt(done.Guest)
+	spec.Ran = true
+	_, err = c.Reinstall(t.Context(), spec)
+	noError(t, err)
+	checkRebuilt(t, lab, c, guest, before, false)
+}
+
 // named waits until the cluster's list has n containers of a name: it is behind.
 func named(t *testing.T, c *Client, name string, n int) {
 	t.Helper()

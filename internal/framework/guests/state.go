@@ -61,7 +61,9 @@ func (j *Job) findAddresses(ctx context.Context, own Working) Found {
 // certainly changed: where the guest is, and whose.
 func (j *Job) saveFailed(ctx context.Context, own Working, to *tfsdk.State, private framework.PrivateWriter) {
 	state := j.State.Clone()
-	state.Values["node"] = types.StringValue(j.Guest.Node)
+	if j.Guest.Node != "" {
+		state.Values["node"] = types.StringValue(j.Guest.Node)
+	}
 	if j.marked {
 		state.Values["uid"], state.Values["marked"] = types.StringValue(j.Guest.UID), types.BoolValue(true)
 	}

@@ -116,15 +116,19 @@ func checkReinstalled(t *testing.T, target *acctest.Target, vmid int, before map
 
 // broken are the calls of a reinstallation that change something, the first container
 // being 20000 and the one that holds its volumes 20001.
-var broken = []struct{ name, method, path string }{
-	{"making the holder", http.MethodPost, "/nodes/pve1/lxc"},
-	{"stopping", http.MethodPost, "/nodes/pve1/lxc/20000/status/shutdown"},
-	{"moving out", http.MethodPost, "/nodes/pve1/lxc/20000/move_volume"},
-	{"destroying", http.MethodDelete, "/nodes/pve1/lxc/20000"},
-	{"moving back", http.MethodPost, "/nodes/pve1/lxc/20001/move_volume"},
-	{"destroying the holder", http.MethodDelete, "/nodes/pve1/lxc/20001"},
-	{"finishing", http.MethodPut, "/nodes/pve1/lxc/20000/config"},
-	{"starting", http.MethodPost, "/nodes/pve1/lxc/20000/status/start"},
+var broken = []struct {
+	name, method, path string
+	skip               int
+}{
+	{"making the holder", http.MethodPost, "/nodes/pve1/lxc", 0},
+	{"stopping", http.MethodPost, "/nodes/pve1/lxc/20000/status/shutdown", 0},
+	{"moving out", http.MethodPost, "/nodes/pve1/lxc/20000/move_volume", 0},
+	{"destroying", http.MethodDelete, "/nodes/pve1/lxc/20000", 0},
+	{"making it anew", http.MethodPost, "/nodes/pve1/lxc", 1},
+	{"moving back", http.MethodPost, "/nodes/pve1/lxc/20001/move_volume", 0},
+	{"destroying the holder", http.MethodDelete, "/nodes/pve1/lxc/20001", 0},
+	{"finishing", http.MethodPut, "/nodes/pve1/lxc/20000/config", 0},
+	{"starting", http.MethodPost, "/nodes/pve1/lxc/20000/status/start", 0},
 }
 
 // TestAccContainer_reinstallBroken breaks a reinstallation at each of its calls, once
@@ -139,7 +143,7 @@ func TestAccContainer_reinstallBroken(t *testing.T) {
 			acctest.Must(t, workspace.Write(databaseConfig(target, oldTemplate, "")))
 			acctest.MustRun(t, workspace, "apply", "-auto-approve")
 			before := target.Lab.Contents(20000)
-			id, err := target.Lab.Faults().Add(pvelab.Fault{Method: call.method, Path: call.path + "$", Status: 500, Text: "the node has a bad day"})
+			id, err := target.Lab.Faults().Add(pvelab.Fault{Method: call.method, Path: call.path + "$", Skip: call.skip, Status: 500, Text: "the node has a bad day"})
 			acctest.Must(t, err)
 
 			acctest.Must(t, workspace.Write(databaseConfig(target, newTemplate, "")))
