@@ -224,7 +224,7 @@ func retag(t *testing.T, target *acctest.Target, workspace *cli.Workspace, ident
 	before, err := target.Hand.Config(t.Context(), vmid)
 	acctest.Must(t, err)
 	file := filepath.Join(workspace.Dir(), "found.tf")
-	generated, err := os.ReadFile(file) //nolint:gosec // In a folder of the test's own.
+	generated, err := os.ReadFile(file)
 	acctest.Must(t, err)
 	changed := strings.Replace(string(generated), `["web"]`, `["front", "web"]`, 1)
 	if changed == string(generated) {

@@ -21,21 +21,9 @@ func (s *Server) InterruptAction(t testing.TB, name string, block Object, at fun
 
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	server, ok := s.server.(tfprotov6.ActionServer)
-	schema := s.Schemas.ActionSchemas[name]
-	if !ok || schema == nil {
-		t.Fatalf("the provider has no action %s", name)
-	}
-	config := encode(t, schema.Schema.ValueType(), block)
-	validated, err := server.ValidateActionConfig(t.Context(), &tfprotov6.ValidateActionConfigRequest{ActionType: name, Config: config})
-	must(t, err)
-	if len(Diagnostics(validated.Diagnostics).Errors()) != 0 {
-		return nil, validated.Diagnostics
-	}
-	planned, err := server.PlanAction(t.Context(), &tfprotov6.PlanActionRequest{ActionType: name, Config: config})
-	must(t, err)
-	if len(Diagnostics(planned.Diagnostics).Errors()) != 0 {
-		return nil, planned.Diagnostics
+	server, config, diagnostics := s.planAction(t, name, block)
+	if len(diagnostics.Errors()) != 0 {
+		return nil, diagnostics
 	}
 	stream, err := server.InvokeAction(ctx, &tfprotov6.InvokeActionRequest{ActionType: name, Config: config})
 	must(t, err)
@@ -51,4 +39,31 @@ func (s *Server) InterruptAction(t testing.TB, name string, block Object, at fun
 		}
 	}
 	return progress, diagnostics
+}
+
+// PlanAction validates and plans an action.
+func (s *Server) PlanAction(t testing.TB, name string, block Object) Diagnostics {
+	t.Helper()
+
+	_, _, diagnostics := s.planAction(t, name, block)
+	return diagnostics
+}
+
+func (s *Server) planAction(t testing.TB, name string, block Object) (tfprotov6.ActionServer, *tfprotov6.DynamicValue, Diagnostics) {
+	t.Helper()
+
+	server, ok := s.server.(tfprotov6.ActionServer)
+	schema := s.Schemas.ActionSchemas[name]
+	if !ok || schema == nil {
+		t.Fatalf("the provider has no action %s", name)
+	}
+	config := encode(t, schema.Schema.ValueType(), block)
+	validated, err := server.ValidateActionConfig(t.Context(), &tfprotov6.ValidateActionConfigRequest{ActionType: name, Config: config})
+	must(t, err)
+	if len(Diagnostics(validated.Diagnostics).Errors()) != 0 {
+		return server, config, validated.Diagnostics
+	}
+	planned, err := server.PlanAction(t.Context(), &tfprotov6.PlanActionRequest{ActionType: name, Config: config})
+	must(t, err)
+	return server, config, planned.Diagnostics
 }

@@ -139,7 +139,7 @@ func TestPowerPlan(t *testing.T) {
 		{"outside the range", "proxmox_vm_power", protocol.Object{"command": "start", "vmid": 101}},
 		{"outside the range", "proxmox_container_power", protocol.Object{"command": "start", "vmid": 101}},
 	} {
-		if _, diagnostics := lab.InvokeAction(t, test.action, test.config); !strings.Contains(diagnostics.Errors().String(), test.says) {
+		if diagnostics := lab.PlanAction(t, test.action, test.config); !strings.Contains(diagnostics.Errors().String(), test.says) {
 			t.Errorf("%v: %s", test.config, diagnostics)
 		}
 	}

@@ -17,7 +17,7 @@ func (r *Resource) SpareConfig(ctx context.Context, config *tfsdk.State, diags *
 	if diags.HasError() || !d.Exists() {
 		return
 	}
-	d.Put(r.Kind.Table.Spare(d.Object()))
+	d.Put(r.Kind.Table.Spare(ctx, d.Object()))
 	if template, ok := d.Values["template"].(types.Int64); ok && template.ValueInt64() == 0 {
 		d.Values["template"] = types.Int64Null() // An import does not know it.
 	}

@@ -11,16 +11,16 @@ import (
 // Spare is what of a group's value needs saying in a configuration: neither what
 // holds where PVE's configuration says nothing, nor this provider's own defaults,
 // nor objects of which nothing is left.
-func (g *Group) Spare(value attr.Value) attr.Value {
+func (g *Group) Spare(ctx context.Context, value attr.Value) attr.Value {
 	if !IsKnown(value) {
 		return value
 	}
 	if g.Slots == nil {
-		return g.spareObject(value, g.Device != "" || g.Optional)
+		return g.spareObject(ctx, value, g.Device != "" || g.Optional)
 	}
 	elements := map[string]attr.Value{}
 	for slot, element := range Entries(value) {
-		elements[slot] = g.spareObject(element, true)
+		elements[slot] = g.spareObject(ctx, element, true)
 	}
 	if len(elements) == 0 && !g.Optional {
 		return g.null()
@@ -29,7 +29,7 @@ func (g *Group) Spare(value attr.Value) attr.Value {
 }
 
 // spareObject spares one object. One that is kept says something by being there.
-func (g *Group) spareObject(value attr.Value, kept bool) attr.Value {
+func (g *Group) spareObject(ctx context.Context, value attr.Value, kept bool) attr.Value {
 	object, ok := value.(types.Object)
 	if !ok || !IsKnown(value) {
 		return value
@@ -43,13 +43,13 @@ func (g *Group) spareObject(value attr.Value, kept bool) attr.Value {
 		kept = kept || !IsNull(fields[s.Name])
 	}
 	for _, sub := range g.Groups {
-		fields[sub.Name] = sub.Spare(fields[sub.Name])
+		fields[sub.Name] = sub.Spare(ctx, fields[sub.Name])
 		kept = kept || !IsNull(fields[sub.Name])
 	}
 	if !kept {
 		return g.null()
 	}
-	return types.ObjectValueMust(object.AttributeTypes(context.Background()), fields)
+	return types.ObjectValueMust(object.AttributeTypes(ctx), fields)
 }
 
 // isDefault reports whether a value is what holds where none is configured.
