@@ -3,6 +3,7 @@ package vm_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"terraform-provider-proxmox/internal/acctest/byhand"
 )
@@ -59,6 +60,9 @@ func TestMoveByHA(t *testing.T) {
 	at := func(node string) block { return config(block{"power": nil, "node": node, "storage": "shared-nfs"}) }
 	d.apply(t, at("pve1"))
 	must(t, d.lab.Hand.Call(t.Context(), "POST", "/cluster/ha/resources", byhand.Params{"sid": "vm:20000", "state": "started"}, nil))
+	d.lab.Faults().HangHA(true)
+	release := time.AfterFunc(time.Second, func() { d.lab.Faults().HangHA(false) })
+	defer release.Stop()
 	if diagnostics := d.try(t, at("pve2")).Errors(); len(diagnostics) != 0 {
 		t.Fatal(diagnostics)
 	}
