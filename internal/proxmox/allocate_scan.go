@@ -99,8 +99,8 @@ const (
 var makers = map[Kind]string{KindVM: taskClone, KindContainer: taskCreate}
 
 // running lists the tasks that run on a node, of those that the token may see:
-// its own always. PVE lists a worker before it begins its work, so that a stub
-// for which nobody is listed is not going to be ours.
+// its own always. PVE lists a worker when it lets it begin, some milliseconds later
+// or earlier: who finds a stub and no task looks twice.
 func (a *Allocator) running(ctx context.Context, node, kind string) ([]UPID, error) {
 	tasks, err := a.c.Tasks.List(ctx, node, TaskFilter{TypeFilter: kind, Source: TasksActive})
 	if err != nil {
