@@ -77,7 +77,8 @@ func TestMigrationRefusal(t *testing.T) {
 				"pve5": map[string]any{"unavailable-resources": []string{"hostpci0"}},
 			},
 			"local_disks": []any{
-				map[string]any{"volid": "local:iso/a.iso", "cdrom": 1}, map[string]any{"volid": "local-lvm:vm-10000-disk-0", "cdrom": 0},
+				map[string]any{"volid": "local:iso/a.iso", "cdrom": 1},
+				map[string]any{"volid": "local-lvm:vm-10000-disk-0", "cdrom": 0},
 				map[string]any{"volid": "local-lvm:vm-10000-cloudinit", "cdrom": 1},
 			},
 			"local_resources": bound, "mapped-resources": []string{"usb1"},
