@@ -2,6 +2,7 @@ package vm_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"terraform-provider-proxmox/internal/acctest/protocol"
@@ -39,7 +40,43 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkPlan measures the same.
+// TestRefreshAsksTheAgentOnce holds the budget of a VM that runs with an agent:
+// two calls, beside the lists that all share.
+func TestRefreshAsksTheAgentOnce(t *testing.T) {
+	t.Parallel()
+	lab := protocol.NewLabOf(t, pvelab.Options{Speed: fast}, provider.New("test")(), "full", protocol.Object{
+		"vmid_range": protocol.Object{"first": 20000, "last": 29999},
+	})
+	const number = 3
+	var guests []*protocol.Resource
+	for i := range number {
+		guest := lab.Manage(t, "proxmox_vm")
+		plan, diagnostics := guest.Plan(t, protocol.Object{
+			"name": fmt.Sprint("agent-", i), "template": 9000, "node": "pve1", "power": "running", "agent": protocol.Object{"enabled": true},
+		})
+		if plan == nil {
+			t.Fatal(diagnostics)
+		}
+		if diagnostics := plan.Apply(t); len(diagnostics.Errors()) != 0 {
+			t.Fatal(diagnostics)
+		}
+		guests = append(guests, guest)
+	}
+	lab.NextRun(t)
+	before := lab.Counters().Snapshot()
+	for _, guest := range guests {
+		if diagnostics := guest.Refresh(t); len(diagnostics) != 0 {
+			t.Error(diagnostics)
+		}
+	}
+	count := lab.Counters().Snapshot().Sub(before)
+	asked := count.Requests["GET /nodes/{node}/qemu/{vmid}/agent/network-get-interfaces"]
+	if asked != number || count.Total != 2*number+2 {
+		t.Errorf("%d VMs took %d calls, %d of an agent: %v", number, count.Total, asked, count.Requests)
+	}
+}
+
+// BenchmarkPlan measures what TestAllocations bounds.
 func BenchmarkPlan(b *testing.B) {
 	round := usual(b)
 	for name, each := range asked {
