@@ -97,6 +97,22 @@ func (c *trial) check(when string) {
 	c.checkData(when)
 	c.checkVolumes(when)
 	c.checkSecrets(when)
+	c.noteWorld(when)
+}
+
+// noteWorld writes down what there is, and which images have no VM of ours just now.
+func (c *trial) noteWorld(when string) {
+	var guests, uids, images []string
+	for _, each := range c.ours() {
+		guests = append(guests, fmt.Sprintf("%s %d %s", each.Name, each.VMID, each.uid))
+		uids = append(uids, each.uid)
+	}
+	for _, image := range c.images() {
+		if !slices.ContainsFunc(uids, func(uid string) bool { return strings.Contains(image, uid) }) {
+			images = append(images, image)
+		}
+	}
+	c.note("%s: %s; other images: %s", when, strings.Join(guests, ", "), strings.Join(images, ", "))
 }
 
 // checkDoubles wants no two of ours to have one name or one uid.
