@@ -185,7 +185,8 @@ func otherUsers(ctx context.Context, client *proxmox.Client, held seedImage) ([]
 // or destroy deletes them. One that went along with the guest, to whoever has it
 // now, is none.
 func (f refresh) leavesSeeds(ctx context.Context) bool {
-	left := slices.DeleteFunc(seedsOf(ctx, f.State, loadSeedNote(ctx, f.Private, f.Diags), f.Diags), func(each seedImage) bool {
+	known := seedsOf(ctx, f.State, loadSeedNote(ctx, f.Private, f.Diags), f.Diags)
+	left := slices.DeleteFunc(append(known, straysOf(ctx, f.Client, f.State, known, f.Diags)...), func(each seedImage) bool {
 		if f.Look.Config != nil && f.Look.Config.SlotOf(each.VolID) != "" {
 			return true
 		}

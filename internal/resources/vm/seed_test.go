@@ -199,6 +199,27 @@ func TestSeedOfAKilledRun(t *testing.T) {
 	wantImages(t, d.lab, theirs)
 }
 
+// TestSeedOfALostVM: a VM that is gone without this provider is not forgotten as long
+// as an image of it is left, though no state knows that.
+func TestSeedOfALostVM(t *testing.T) {
+	t.Parallel()
+	d := newDevice(t, "9.2")
+	d.apply(t, seeded(nil, nil))
+	uid, _ := d.State.At(t)["uid"].(string)
+	stray := "seeds:iso/" + uid + "-" + strings.Repeat("0", 64) + ".iso"
+	must(t, d.lab.Hand.UploadImage(t.Context(), "pve1", stray, []byte("left")))
+	must(t, d.lab.Hand.Destroy(t.Context(), 20000))
+	must(t, d.lab.Hand.DeleteImage(t.Context(), "pve1", d.image(t)))
+	if said := d.Refresh(t); !strings.Contains(said.String(), stray) {
+		t.Errorf("the refresh says %s", said)
+	}
+	d.State.Want(t, block{"status": "gone"})
+	if said := destroy(t, d.Resource); len(said.Errors()) != 0 {
+		t.Error(said)
+	}
+	wantImages(t, d.lab)
+}
+
 // TestSeedBesideANodeThatIsAway: a VM's own seed is meant for nobody else, so that
 // it goes with the VM whatever VMs cannot be asked.
 func TestSeedBesideANodeThatIsAway(t *testing.T) {
