@@ -103,12 +103,14 @@ func (c *census) candidates(ctx context.Context) ([]listing.Candidate, error) {
 		return nil, err
 	}
 	var doubtful []string
+	var reason error
 	for _, each := range c.found {
 		name, _ := seeds.ParseName(each.VolID)
+		owner := slices.IndexFunc(unread, func(u listing.Unread) bool { return c.shared[name.Storage] || u.Node == each.Node })
 		switch {
 		case guests[name.UID]:
-		case slices.ContainsFunc(unread, func(u listing.Unread) bool { return c.shared[name.Storage] || u.Node == each.Node }):
-			doubtful = append(doubtful, each.VolID)
+		case owner >= 0:
+			doubtful, reason = append(doubtful, each.VolID), unread[owner].Err
 		default:
 			candidates = append(candidates, func(context.Context) (*listing.Item, error) {
 				return &listing.Item{Name: each.VolID + " on " + each.Node, Identity: each.identity()}, nil
@@ -116,7 +118,7 @@ func (c *census) candidates(ctx context.Context) ([]listing.Candidate, error) {
 		}
 	}
 	if len(doubtful) > 0 {
-		err := fmt.Errorf("%s may be the seeds of VMs that cannot be read: %w", strings.Join(doubtful, ", "), unread[0].Err)
+		err := fmt.Errorf("%s may be the seeds of VMs that cannot be read: %w", strings.Join(doubtful, ", "), reason)
 		candidates = slices.Insert(candidates, len(gaps), listing.Gap(err))
 	}
 	return candidates, nil
