@@ -150,16 +150,14 @@ type Resource struct {
 	Lock    string `json:"lock"`
 	HAState string `json:"hastate"`
 
-	Storage    string `json:"storage"`
-	PluginType string `json:"plugintype"`
-	Content    string `json:"content"`
-	Shared     Bool   `json:"shared"`
+	Storage string `json:"storage"`
+	Content string `json:"content"`
+	Shared  Bool   `json:"shared"`
 
 	// Sizes are in bytes.
-	MaxCPU  Float `json:"maxcpu"`
-	MaxMem  Int   `json:"maxmem"`
-	Disk    Int   `json:"disk"`
-	MaxDisk Int   `json:"maxdisk"`
+	MaxCPU Float `json:"maxcpu"`
+	MaxMem Int   `json:"maxmem"`
+	Disk   Int   `json:"disk"`
 }
 
 // Version reads the version of the node that answers, once per client.

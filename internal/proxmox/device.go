@@ -19,26 +19,12 @@ type Disk struct {
 	Size      *Size   `pve:"size"`
 	Media     *string `pve:"media"`
 	Format    *string `pve:"format"`
-	Cache     *string `pve:"cache"`
-	AIO       *string `pve:"aio"`
 	Discard   *OnOff  `pve:"discard"`
 	SSD       *bool   `pve:"ssd"`
-	IOThread  *bool   `pve:"iothread"`
 	Backup    *bool   `pve:"backup"`
 	Replicate *bool   `pve:"replicate"`
-	ReadOnly  *bool   `pve:"ro"`
 	Shared    *bool   `pve:"shared"`
 	Serial    *string `pve:"serial"`
-	// Limits: IOPS in operations per second, MBps in MB per second. A burst
-	// (…Max) needs its base value beside it.
-	IOPSRead     *int     `pve:"iops_rd"`
-	IOPSWrite    *int     `pve:"iops_wr"`
-	IOPSReadMax  *int     `pve:"iops_rd_max"`
-	IOPSWriteMax *int     `pve:"iops_wr_max"`
-	MBpsRead     *float64 `pve:"mbps_rd"`
-	MBpsWrite    *float64 `pve:"mbps_wr"`
-	MBpsReadMax  *float64 `pve:"mbps_rd_max"`
-	MBpsWriteMax *float64 `pve:"mbps_wr_max"`
 }
 
 // ParseDisk reads a drive's property string.
@@ -103,11 +89,8 @@ type NIC struct {
 	MAC      *string  `pve:"macaddr"`
 	Bridge   *string  `pve:"bridge"`
 	Tag      *int     `pve:"tag"`
-	Trunks   *string  `pve:"trunks"`
 	Firewall *bool    `pve:"firewall"`
 	LinkDown *bool    `pve:"link_down"`
-	MTU      *int     `pve:"mtu"`
-	Queues   *int     `pve:"queues"`
 	Rate     *float64 `pve:"rate"`
 }
 

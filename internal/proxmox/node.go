@@ -46,7 +46,6 @@ type NodeStatus struct {
 		CPUs  Int    `json:"cpus"`
 	} `json:"cpuinfo"`
 	Memory Space `json:"memory"`
-	RootFS Space `json:"rootfs"`
 	Uptime Int   `json:"uptime"`
 }
 

@@ -4,10 +4,8 @@ package proxmox
 type Agent struct {
 	Props
 
-	Enabled  bool    `pve:"enabled,default"`
-	FSTrim   *bool   `pve:"fstrim_cloned_disks"`
-	FreezeFS *bool   `pve:"freeze-fs-on-backup"`
-	Type     *string `pve:"type"`
+	Enabled bool    `pve:"enabled,default"`
+	Type    *string `pve:"type"`
 }
 
 // CPU is the "cpu" key of a VM.

@@ -71,7 +71,7 @@ func TestCallFaults(t *testing.T) {
 				t.Errorf("effect: %v", !tc.effect)
 			}
 			last := l.Requests()[len(l.Requests())-1]
-			if last.Method != "POST" || last.Path != groupsPath || last.Status != tc.status && tc.fault.Drop != DropBody || !strings.HasPrefix(last.Agent, "Go-http") {
+			if last.Method != http.MethodPost || last.Path != groupsPath || last.Status != tc.status && tc.fault.Drop != DropBody || !strings.HasPrefix(last.Agent, "Go-http") {
 				t.Errorf("the last request is %+v", last)
 			}
 			if tc.status == 596 && a.raw != "" {
