@@ -5,6 +5,7 @@ package firewall
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
@@ -34,6 +35,9 @@ func (r *Resource) Metadata(_ context.Context, req resource.MetadataRequest, res
 	// Whose guest it is may show only when it is read.
 	resp.ResourceBehavior.MutableIdentity = true
 }
+
+// takeBackTime bounds the removal of a group that could not be filled.
+const takeBackTime = 30 * time.Second
 
 // Keys of private state.
 const (
@@ -65,6 +69,7 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	}
 	if err != nil {
 		framework.AddError(&resp.Diagnostics, "set up the firewall of "+j.scope.String(), err)
+		j.takeBack(ctx)
 	}
 	if resp.Diagnostics.HasError() {
 		return
@@ -183,6 +188,19 @@ func (j *job) save(ctx context.Context, to framework.PrivateWriter) {
 		framework.SetPrivate(ctx, to, privateGuest, j.guest, j.diags)
 	}
 	framework.SetPrivate(ctx, to, privateMade, j.made, j.diags)
+}
+
+// takeBack removes a security group that was made and could not be filled: nothing
+// else would remember that it was made here. Time is given to it also where a wait
+// ran out or was interrupted.
+func (j *job) takeBack(ctx context.Context) {
+	if !j.made {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), takeBackTime)
+	defer cancel()
+	j.was, j.want = j.want, ruleset{managed: j.want.managed}
+	framework.AddWarning(j.diags, "remove "+j.scope.String()+", which was made a moment ago", j.clear(ctx))
 }
 
 // clear removes what is the resource's, and the security group if it was made
