@@ -159,6 +159,10 @@ func (c *trial) checkVolumes(when string) {
 	volumes, mine := c.volumes(), map[int]bool{}
 	for _, each := range c.ours() {
 		mine[each.VMID] = true
+		for _, value := range c.inForce(each) {
+			volid, _, _ := strings.Cut(value, ",")
+			named[volid] = true
+		}
 		for key, value := range each.config {
 			volid, _, _ := strings.Cut(value, ",")
 			named[volid] = true
@@ -178,6 +182,18 @@ func (c *trial) checkVolumes(when string) {
 			c.t.Errorf("%s: the volume %s belongs to nobody", when, each.VolID)
 		}
 	}
+}
+
+// inForce is the configuration with which a guest runs: what is configured may wait
+// for its next start.
+func (c *trial) inForce(g guest) map[string]string {
+	var raw map[string]any
+	acctest.Must(c.t, c.hand.Call(context.Background(), http.MethodGet, g.path()+"/config", byhand.Params{"current": 1}, &raw))
+	config := map[string]string{}
+	for key, value := range raw {
+		config[key] = fmt.Sprint(value)
+	}
+	return config
 }
 
 var volumeSlot = regexp.MustCompile(`^(scsi|virtio|sata|ide|mp|unused)\d+$|^rootfs$`)
