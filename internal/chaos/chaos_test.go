@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -196,6 +197,7 @@ func (c *trial) takeIn() {
 	state, err := c.workspace.State(context.Background())
 	acctest.Must(c.t, err)
 	c.keep(state)
+	c.disown(state)
 	there := map[int]bool{}
 	for _, each := range c.ours() {
 		there[each.VMID] = true
@@ -236,6 +238,20 @@ func (c *trial) keep(state cli.State) {
 	vmid, _ := held.Values["vmid"].(float64)
 	if data := c.target.Lab.Contents(int(vmid))["mp0"]; data != "" && held.Values["provisioned"] == true {
 		c.kept = data
+	}
+}
+
+// disown takes an image for nobody's that the resource had uploaded when it was killed
+// before it was in a state: nothing but its list tells of it.
+func (c *trial) disown(state cli.State) {
+	if _, saved := state.Resource("proxmox_seed_iso.it"); saved {
+		return
+	}
+	ours := c.ours()
+	for _, image := range c.images() {
+		if !slices.ContainsFunc(ours, func(g guest) bool { return strings.Contains(image, g.uid) }) {
+			c.imagesBefore = append(c.imagesBefore, image)
+		}
 	}
 }
 

@@ -107,6 +107,25 @@ func (k keeper) remove(ctx context.Context, held image) {
 	framework.AddError(k.diags, action, err)
 }
 
+// strays are images of the resource that no state knows: of an update that was killed
+// before its upload was written into one. Their names have the resource's own uid.
+func (k keeper) strays(ctx context.Context, state model, known []image) []image {
+	node := state.Node.ValueString()
+	images, err := k.client.Storage.Content(ctx, node, state.Storage.ValueString(), "iso")
+	if err != nil && !proxmox.IsNoStorage(err) {
+		framework.AddWarning(k.diags, "look for images that an interrupted run left", err)
+	}
+	var strays []image
+	for _, each := range images {
+		found, ok := seeds.ParseName(each.VolID)
+		stray := image{node, each.VolID}
+		if ok && found.UID == state.UID.ValueString() && !slices.Contains(known, stray) {
+			strays = append(strays, stray)
+		}
+	}
+	return strays
+}
+
 func (k keeper) users(ctx context.Context, held image) ([]proxmox.VolumeUser, error) {
 	return seeds.Users(ctx, k.client, held.Node, held.VolID)
 }

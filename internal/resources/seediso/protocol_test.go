@@ -101,6 +101,25 @@ func TestImagesOfOneSeed(t *testing.T) {
 	wantImages(t, lab)
 }
 
+// TestImageOfAKilledUpdate: an image of the seed that no state knows goes with it, and
+// one of another seed does not.
+func TestImageOfAKilledUpdate(t *testing.T) {
+	t.Parallel()
+	lab := newLab(t)
+	seed := lab.Manage(t, "proxmox_seed_iso")
+	apply(t, seed, wanted("one", nil))
+	uid, _ := seed.State["uid"].(string)
+	digest := strings.Repeat("0", 64)
+	theirs := "seeds:iso/11111111-2222-4333-8444-555555555555-" + digest + ".iso"
+	for _, volid := range []string{"seeds:iso/" + uid + "-" + digest + ".iso", theirs} {
+		protocol.Must(t, lab.Hand.UploadImage(t.Context(), "pve1", volid, []byte("left")))
+	}
+	if diagnostics := seed.Apply(t, nil); len(diagnostics) != 0 {
+		t.Error(diagnostics)
+	}
+	wantImages(t, lab, theirs)
+}
+
 // TestDriftOfASeed: an image that is gone or another one is told, and made anew
 // under another name; what somebody put in its place goes too.
 func TestDriftOfASeed(t *testing.T) {

@@ -153,7 +153,7 @@ func (r *Resource) Delete(ctx context.Context, req resource.DeleteRequest, resp 
 		images = append(images, held)
 	}
 	k := keeper{client: client, diags: &resp.Diagnostics}
-	for _, each := range images {
+	for _, each := range append(images, k.strays(ctx, state, images)...) {
 		k.remove(ctx, each)
 	}
 }
