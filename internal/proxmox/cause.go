@@ -26,7 +26,7 @@ var (
 	textDigest = regexp.MustCompile(`checksum mismatch \(file change by other user\?\)` +
 		`|detected modified configuration`)
 	textRootOnly   = regexp.MustCompile(`(?i)\bonly root (can|may)\b`)
-	textPermission = regexp.MustCompile(`Permission check failed \((/[^,]*|), ([A-Za-z.|]+)\)`)
+	textPermission = regexp.MustCompile(`Permission check failed \((/[^,]*|), ([A-Za-z.|]+)( for modifying tag '[^']*')?\)`)
 	textNoPool     = regexp.MustCompile(`pool '[^']*' does not exist`)
 	// A node that is not, or no longer, a member of the cluster.
 	textNoNode   = regexp.MustCompile(`hostname lookup '[^']*' failed|no such cluster node '`)

@@ -110,6 +110,10 @@ func TestPermissionOf(t *testing.T) {
 	if !ok || path != "/storage/local" || !slices.Equal(privs, []string{"Datastore.Audit", "Datastore.AllocateSpace"}) {
 		t.Errorf("got %q, %q, %v", path, privs, ok)
 	}
+	path, privs, ok = PermissionOf(&Error{Status: 403, Message: "Permission check failed (/, Sys.Modify for modifying tag 'prod')"})
+	if !ok || path != "/" || !slices.Equal(privs, []string{"Sys.Modify"}) {
+		t.Errorf("got %q, %q, %v of a tag", path, privs, ok)
+	}
 	for _, text := range []string{"Permission check failed", "Permission check failed (user != root@pam)", "Permission check failed (pool 'nope' does not exist)", "Permission check failed (changing feature flags (except nesting) is only allowed for root@pam)"} {
 		if path, privs, ok := PermissionOf(&Error{Status: 403, Message: text}); ok {
 			t.Errorf("%s names %q, %q", text, path, privs)

@@ -29,7 +29,8 @@ func (c *Client) Power(ctx context.Context, guest Guest, own *Owned, want PowerS
 	}
 }
 
-// command makes one power call and waits for it.
+// command makes one power call and waits for it, and where HA manages the guest
+// until HA has done it.
 func (c *Client) command(ctx context.Context, guest Guest, own *Owned, o PowerOptions,
 	call func(context.Context, PowerPermission) (UPID, error),
 ) (*GuestConfig, error) {
@@ -38,8 +39,10 @@ func (c *Client) command(ctx context.Context, guest Guest, own *Owned, o PowerOp
 		if err != nil {
 			return err
 		}
-		_, err = c.Tasks.Wait(ctx, upid, WaitOptions{Progress: o.Progress})
-		return err
+		if _, err = c.Tasks.Wait(ctx, upid, WaitOptions{Progress: o.Progress}); err != nil {
+			return err
+		}
+		return c.awaitHA(ctx, guest, upid, o)
 	})
 }
 

@@ -70,3 +70,23 @@ func TestMoveByHA(t *testing.T) {
 		t.Errorf("the VM is %v on %s (%v), in state on %v", d.State["status"], node, err, d.State["node"])
 	}
 }
+
+// TestPowerByHA: HA takes a stop and a start as a request, and the apply waits until
+// the VM has the power.
+func TestPowerByHA(t *testing.T) {
+	t.Parallel()
+	d := newDevice(t, "9.2")
+	d.apply(t, config(block{"power": "running"}))
+	must(t, d.lab.Hand.Call(t.Context(), "POST", "/cluster/ha/resources", byhand.Params{"sid": "vm:20000", "state": "started"}, nil))
+	for _, power := range []string{"stopped", "running"} {
+		d.lab.Faults().HangHA(true)
+		release := time.AfterFunc(time.Second, func() { d.lab.Faults().HangHA(false) })
+		defer release.Stop()
+		if diagnostics := d.try(t, config(block{"power": power})).Errors(); len(diagnostics) != 0 {
+			t.Fatal(diagnostics)
+		}
+		if status, err := d.lab.Hand.Status(t.Context(), 20000); err != nil || status != power || d.State["status"] != power {
+			t.Errorf("the VM is %s (%v), in state %v, want %s", status, err, d.State["status"], power)
+		}
+	}
+}
