@@ -44,7 +44,7 @@ func (c *call) checkCTOption(vmid int, pool, key string, old, set guestConfig, u
 	case key == "hookscript":
 		return deniedText("changing the hookscript is only allowed for root@pam")
 	case key == "tags":
-		return c.checkTags(vmid, pool)
+		return c.checkTags(vmid, old[key], set[key])
 	}
 	return c.requireVM(vmid, pool, "VM.Config.Options")
 }

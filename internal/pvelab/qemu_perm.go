@@ -164,12 +164,6 @@ func (c *call) checkDrive(vmid int, value string) error {
 	}
 }
 
-// checkTags lets anybody with VM.Config.Options set any tag: the lab registers
-// none.
-func (c *call) checkTags(vmid int, pool string) error {
-	return c.requireVM(vmid, pool, "VM.Config.Options")
-}
-
 // checkBridges asks for the use of every NIC's bridge, or of its VLANs there.
 func (c *call) checkBridges(conf guestConfig) error {
 	if c.isRootPassword() {

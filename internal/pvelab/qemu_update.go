@@ -137,7 +137,7 @@ func (ch *configChange) mayDelete(g *guest, key, value string) error {
 		}
 		return nil
 	case key == "tags":
-		return c.checkTags(ch.vmid, "")
+		return c.checkTags(ch.vmid, value, "")
 	case isNet(key):
 		return c.checkBridges(guestConfig{key: value})
 	}
@@ -159,7 +159,7 @@ func (ch *configChange) setOption(g *guest, key string, log logger) error {
 			return err
 		}
 	case key == "tags":
-		if err := ch.c.checkTags(ch.vmid, ""); err != nil {
+		if err := ch.c.checkTags(ch.vmid, g.conf[key], value); err != nil {
 			return err
 		}
 		value = uniqueTags(value)
