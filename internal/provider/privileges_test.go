@@ -55,6 +55,10 @@ func TestPlansNamePrivileges(t *testing.T) {
 			[]string{"Cannot make a privileged container", "Sys.Modify on /, to make a privileged container, whose root is the node's root (container.privileged)"},
 		},
 		"an unprivileged container": {"proxmox_container", "least", container(nil), nil},
+		"a container that names no network": {
+			"proxmox_container", "makes", container(nil),
+			[]string{"VM.Config.Network on /vms/{vmid}, to set a container's host name, network devices and resolver (container.create)"},
+		},
 		"a VM with devices of the cluster": {
 			"proxmox_vm", "least",
 			machine(protocol.Object{

@@ -57,7 +57,7 @@ var containerNeeds = []Need{
 	{Path: vztmplPath, Privilege: "Datastore.Audit", Instead: "Datastore.AllocateSpace", Why: "unpack a container template from the storage"},
 	needAllocate, needAudit, needOptions, needPower, needCPU, needMemory,
 	{Path: guestPath, Privilege: "VM.Config.Disk", Why: "make the root volume and mount points"},
-	needNetwork,
+	{Path: guestPath, Privilege: "VM.Config.Network", Why: "set a container's host name, network devices and resolver"},
 	{Path: rootdirPath, Privilege: "Datastore.AllocateSpace", Why: "make volumes on the storage"},
 	needBridge,
 }

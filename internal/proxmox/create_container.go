@@ -11,6 +11,8 @@ type ContainerSpec struct {
 	// Template is a volume of the content "vztmpl" that the node can read.
 	Template string
 	// Settings are configuration keys, volumes among them: "rootfs", "mp0", "net0" …
+	// "tags" are left to the caller's first write where there is a pool: PVE asks for
+	// the right to them on the guest alone, which is not in the pool yet.
 	Settings map[string]string
 	Pool     string
 	// Name is the host name.
@@ -46,6 +48,9 @@ func (c *Client) containerOrder(s ContainerSpec) order {
 		call: func(ctx context.Context, vmid int, description string) (UPID, error) {
 			settings := maps.Clone(s.Settings)
 			settings["hostname"], settings["description"] = s.Name, description
+			if s.Pool != "" {
+				delete(settings, "tags")
+			}
 			return c.Containers.Create(ctx, CreateRequest{
 				Node: s.Node, VMID: vmid, Template: s.Template, Settings: settings,
 				Password: s.Password, SSHKeys: s.SSHKeys, Privileged: s.Privileged, Pool: s.Pool,

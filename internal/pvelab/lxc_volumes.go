@@ -44,7 +44,8 @@ func (c *call) checkResize() (*mountChange, error) {
 	if err := g.checkLock(); err != nil {
 		return nil, err
 	}
-	if err := c.requireVM(g.vmid, "", "VM.Config.Disk"); err != nil {
+	// PVE takes the name of the volume's parameter, "disk", for an option of the container.
+	if err := c.requireVM(g.vmid, "", "VM.Config.Disk", "VM.Config.Options"); err != nil {
 		return nil, err
 	}
 	if err := g.checkModified(c.params.str("digest")); err != nil {

@@ -78,11 +78,6 @@ func (j *job) containerSpec(ctx context.Context) (proxmox.ContainerSpec, error) 
 	}
 	delete(values, "hostname")
 	delete(values, "description")
-	if j.Plan.Text("pool") != "" {
-		// Where the rights come from the pool, PVE takes tags only once the container
-		// is in it. They are written with what else is missing then.
-		delete(values, "tags")
-	}
 	return proxmox.ContainerSpec{
 		Node: node, Template: j.Plan.Text("template"), Settings: values, Pool: j.Plan.Text("pool"),
 		Name: j.Plan.Text("hostname"), Description: j.Plan.Text("description"), Source: sourceOf(j.Plan),

@@ -52,8 +52,8 @@ var networkGroup = &settings.Group{
 			Doc: "The most that it may transfer, in MB per second; unlimited unless set.",
 		},
 		{
-			Name: "mtu", Live: settings.AtOnce, Place: settings.Prop{Name: "mtu"}, Form: settings.Integer{Least: 64, Most: 65535},
-			Doc: "The size of its largest packet in bytes; the bridge's unless set.",
+			Name: "mtu", Live: settings.Unnoticed, Place: settings.Prop{Name: "mtu"}, Form: settings.Integer{Least: 64, Most: 65535},
+			Doc: "The size of its largest packet in bytes; the bridge's unless set. A change is in force from the next start on, which PVE does not tell.",
 		},
 		{
 			Name: "link_down", Live: settings.AtOnce, Place: settings.Prop{Name: "link_down"}, Form: settings.Boolean{}, Absent: types.BoolValue(false),

@@ -76,7 +76,7 @@ var networkGroup = &settings.Group{
 			Doc: "How many queues the device has, for several processors.",
 		},
 		{
-			Name: "host_tunnel", Place: settings.Prop{Name: "host-tunnel"}, Form: settings.Boolean{}, Live: settings.HotplugNetwork, Since: 9,
+			Name: "host_tunnel", Place: settings.Prop{Name: "host-tunnel"}, Form: settings.Boolean{}, Live: settings.Unnoticed, Since: 9,
 			Doc: "Whether the node does the segmentation of UDP tunnels, `virtio` only. Left out, the machine's version decides.",
 		},
 		{

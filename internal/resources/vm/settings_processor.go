@@ -36,7 +36,8 @@ var cpuGroup = &settings.Group{
 		{
 			Name: "type", Key: "cpu", Place: cpuType, Absent: types.StringValue(defaultCPU),
 			Form: settings.Text{Validators: []validator.String{stringvalidator.RegexMatches(regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`), "is a CPU model such as host or x86-64-v2-AES")}},
-			Doc:  "The emulated model, such as `host` or `x86-64-v2-AES`. PVE's default is `kvm64`.",
+			Doc: "The emulated model, such as `host` or `x86-64-v2-AES`. PVE's default is `kvm64`. " +
+				"One of the cluster's own is named `custom-…` and needs the privilege `Mapping.Use` on `/mapping/cpu/…`, in PVE 8 `Sys.Audit` on `/nodes`.",
 		},
 		{
 			Name: "flags", Key: "cpu", Place: settings.Prop{Name: "flags", Head: &cpuType},
