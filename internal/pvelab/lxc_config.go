@@ -187,7 +187,7 @@ func (ch *ctChange) rewrite(key, value string) (string, error) {
 	case key == "description":
 		return ctDescription(value), nil
 	case key == "cpuunits":
-		return strconv.FormatInt(min(parseCount(value), maxShares), 10), nil
+		return clampShares(value), nil
 	case ctSwitches[key]:
 		p := props{key: value}
 		p.normalise(ctSwitches)
@@ -200,6 +200,11 @@ func (ch *ctChange) rewrite(key, value string) (string, error) {
 
 // maxShares is what the second version of control groups allows.
 const maxShares = 10000
+
+// clampShares is a guest's cpuunits as PVE keeps them.
+func clampShares(value string) string {
+	return strconv.FormatInt(min(parseCount(value), maxShares), 10)
+}
 
 var ctSwitches = map[string]bool{"console": true, "debug": true, "onboot": true, "protection": true, "template": true}
 

@@ -174,6 +174,9 @@ func (c *call) settings() guestConfig {
 		}
 		set["ide2"] = value
 	}
+	if value, ok := set["cpuunits"]; ok {
+		set["cpuunits"] = clampShares(value)
+	}
 	return set
 }
 

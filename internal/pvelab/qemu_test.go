@@ -417,3 +417,24 @@ func TestLockFileIsWaitedFor(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestWeightsAreClamped: the second version of control groups has no more.
+func TestWeightsAreClamped(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"9.2", "8.4"} {
+		_, c := vmLab(t, Options{Version: version})
+		c.create("vmid=100", "memory=64", "cpuunits=20000")
+		for _, units := range []struct {
+			sent string
+			kept float64
+		}{{"", 10000}, {"262144", 10000}, {"9999", 9999}} {
+			if units.sent != "" {
+				c.must("PUT", "/nodes/pve1/qemu/100/config", "cpuunits="+units.sent)
+			}
+			config, _ := c.must("GET", "/nodes/pve1/qemu/100/config").(map[string]any)
+			if config["cpuunits"] != units.kept {
+				t.Errorf("%s: %q is kept as %v", version, units.sent, config["cpuunits"])
+			}
+		}
+	}
+}

@@ -241,6 +241,7 @@ func TestMachineRefused(t *testing.T) {
 		t.Errorf("got %s", diagnostics)
 	}
 	d.apply(t, config(block{"machine": block{"viommu": "virtio", "aw_bits": 40}}))
+	d.refused(t, config(block{"cpu": block{"units": 10001}}), "10000")
 	d.refused(t, config(block{"machine": block{"aw_bits": 40}}), "There is no virtual IOMMU")
 }
 

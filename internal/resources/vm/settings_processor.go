@@ -72,8 +72,8 @@ var cpuGroup = &settings.Group{
 			Doc: "How much processor time the VM may use, in cores; 0 is no limit. PVE's default is 0.",
 		},
 		{
-			Name: "units", Key: "cpuunits", Place: settings.Whole{}, Form: settings.Integer{Least: 1, Most: 262144}, Live: settings.AtOnce,
-			Doc: "The VM's weight among others that want processor time. PVE's default is 100 (1024 with cgroup v1).",
+			Name: "units", Key: "cpuunits", Place: settings.Whole{}, Form: settings.Integer{Least: 1, Most: 10000}, Live: settings.AtOnce,
+			Doc: "The VM's weight among others that want processor time. PVE's default is 100 (1024 with cgroup v1), and it keeps no more than 10000.",
 		},
 		{
 			Name: "numa", Key: "numa", Place: settings.Whole{}, Form: settings.Boolean{}, Absent: types.BoolValue(false),
