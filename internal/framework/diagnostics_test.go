@@ -51,6 +51,11 @@ func TestAddError(t *testing.T) {
 			[]string{"Datastore.Allocate on /storage/seeds"},
 			[]string{"Datastore.Allocate is needed to delete ISO images"},
 		},
+		"a tag is not for everybody": {
+			said(http.StatusForbidden, "Permission check failed (/, Sys.Modify for modifying tag 'prod')"),
+			[]string{`lacks Sys.Modify on /, which the tag "prod" takes`},
+			[]string{"registered-tags", "user-tag-access", "another tag"},
+		},
 		"only root may": {
 			said(http.StatusInternalServerError, "only root can set 'args' config"),
 			[]string{"may not"},

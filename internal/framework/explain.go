@@ -122,10 +122,22 @@ func refused(err error) (explanation, bool) {
 			remedy: "What only root may do is refused to every API token, even to one of root's.\n\n" + Separation,
 		}, true
 	}
+	if tag, ok := proxmox.RefusedTag(err); ok {
+		return refusedTag(tag, where, privileges[0]), true
+	}
 	return explanation{
 		cause:  fmt.Sprintf("the API token lacks %s on %s", strings.Join(privileges, " or "), where),
 		remedy: grant(where, privileges),
 	}, true
+}
+
+// refusedTag explains that not everybody gives and takes every tag.
+func refusedTag(tag, where, privilege string) explanation {
+	return explanation{
+		cause: fmt.Sprintf("the API token lacks %s on %s, which the tag %q takes", privilege, where, tag),
+		remedy: "The cluster registers the tag, or limits the tags that users may give and take (registered-tags and user-tag-access, in Proxmox VE under Datacenter, Options). " +
+			"Choose another tag, have it released there, or grant the privilege, which also allows to change the cluster's own settings.\n\n" + Separation,
+	}
 }
 
 // grant says what privileges are for and how to give the first of them.

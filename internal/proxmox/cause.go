@@ -26,7 +26,7 @@ var (
 	textDigest = regexp.MustCompile(`checksum mismatch \(file change by other user\?\)` +
 		`|detected modified configuration`)
 	textRootOnly   = regexp.MustCompile(`(?i)\bonly root (can|may)\b`)
-	textPermission = regexp.MustCompile(`Permission check failed \((/[^,]*|), ([A-Za-z.|]+)( for modifying tag '[^']*')?\)`)
+	textPermission = regexp.MustCompile(`Permission check failed \((/[^,]*|), ([A-Za-z.|]+)(?: for modifying tag '([^']*)')?\)`)
 	textNoPool     = regexp.MustCompile(`pool '[^']*' does not exist`)
 	// A node that is not, or no longer, a member of the cluster.
 	textNoNode   = regexp.MustCompile(`hostname lookup '[^']*' failed|no such cluster node '`)
@@ -252,6 +252,17 @@ func PermissionOf(err error) (path string, privs []string, ok bool) {
 		}
 	}
 	return "", nil, false
+}
+
+// RefusedTag names the tag that a refusal was for: one that the cluster has
+// registered, or that it does not let its users give.
+func RefusedTag(err error) (string, bool) {
+	for _, text := range reasons(err) {
+		if found := textPermission.FindStringSubmatch(text); found != nil && found[3] != "" {
+			return found[3], true
+		}
+	}
+	return "", false
 }
 
 // UnknownParams names the parameters that this version of PVE does not know,
