@@ -190,13 +190,14 @@ func (c *trial) end() {
 }
 
 // takeIn does what the messages of a failed run tell: it lifts the locks that nobody
-// lifts any more, lets go of what is gone, and imports the guests of ours that a killed
+// lifts any more, gives up data that are gone, lets go of what is gone, and imports the guests of ours that a killed
 // run has left in no state, or destroys those that nobody wants any more.
 func (c *trial) takeIn() {
 	c.unlock()
 	state, err := c.workspace.State(context.Background())
 	acctest.Must(c.t, err)
 	c.keep(state)
+	c.giveUp()
 	c.disown(state)
 	there := map[int]bool{}
 	for _, each := range c.ours() {
@@ -237,8 +238,22 @@ func (c *trial) keep(state cli.State) {
 	}
 	vmid, _ := held.Values["vmid"].(float64)
 	if data := c.target.Lab.Contents(int(vmid))["mp0"]; data != "" && held.Values["provisioned"] == true {
-		c.kept = data
+		c.kept, c.wanted.givenUp = data, false
 	}
+}
+
+// giveUp takes the data volume out of what is kept, once it was destroyed with its
+// container and the provider says so.
+func (c *trial) giveUp() {
+	if !strings.Contains(c.output, "a volume that is to be kept is gone") {
+		return
+	}
+	if c.kept != "" {
+		c.t.Errorf("the provider says that the kept volume is gone, which nobody has destroyed:\n%s", c.output)
+	}
+	c.wanted.givenUp = true
+	acctest.Must(c.t, c.workspace.Write(c.wanted.configuration(c.target)))
+	c.tally["data given up"]++
 }
 
 // disown takes an image for nobody's that the resource had uploaded when it was killed

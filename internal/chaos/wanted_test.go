@@ -34,7 +34,8 @@ type wanted struct {
 
 	template, memory, group, cluster, image, fence int
 
-	protection, tags bool
+	// givenUp says that nothing of the container is kept, since there is nothing left.
+	protection, tags, givenUp bool
 }
 
 func firstWanted(random *rand.Rand) wanted {
@@ -146,7 +147,7 @@ resource "proxmox_container" "it" {
   mount_points = {
     mp0 = { storage = "local-lvm", size_gib = 6, path = "/data", backup = true }
   }
-  reinstall = { keep = ["mp0"] }
+  reinstall = { keep = %s }
 }
 
 resource "proxmox_firewall" "it" {
@@ -187,7 +188,15 @@ resource "proxmox_fence_action" "it" {
   foreign  = true
   triggers = { round = "%d" }
 }
-`, hostname, templates[w.template], w.memory, secret, rulesTo(8000, w.rules), rulesTo(9000, w.group), rulesTo(9100, w.cluster), w.seeds, w.image, fenced, w.fence)
+`, hostname, templates[w.template], w.memory, secret, w.kept(), rulesTo(8000, w.rules), rulesTo(9000, w.group), rulesTo(9100, w.cluster), w.seeds, w.image, fenced, w.fence)
+}
+
+// kept are the mount points that a reinstallation keeps.
+func (w *wanted) kept() string {
+	if w.givenUp {
+		return "[]"
+	}
+	return `["mp0"]`
 }
 
 // names are those of the guests that it wants.

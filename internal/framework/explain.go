@@ -24,7 +24,7 @@ type explanation struct {
 // particular one.
 func explain(err error) explanation {
 	for _, find := range []func(error) (explanation, bool){
-		fencing, ownership, creation, boundary, interrupted, lostAnswer, connection, signingIn, refused, conflict, missing,
+		fencing, ownership, creation, keptLost, boundary, interrupted, lostAnswer, connection, signingIn, refused, conflict, missing,
 	} {
 		if e, ok := find(err); ok {
 			e.said = withLog(err, e.said)
@@ -44,6 +44,20 @@ func withLog(err error, said string) string {
 		return said
 	}
 	return fmt.Sprintf("%s\n\nThe end of the task's log (%s):\n  %s", said, task.UPID, strings.Join(task.LogTail, "\n  "))
+}
+
+// keptLost explains what to do where there is nothing left to keep. It is the user who
+// says that data are given up.
+func keptLost(err error) (explanation, bool) {
+	var lost *proxmox.KeptLostError
+	if !errors.As(err, &lost) {
+		return explanation{}, false
+	}
+	return explanation{
+		cause: "a volume that is to be kept is gone",
+		remedy: fmt.Sprintf("Somebody has destroyed the container that had %[1]s, or has taken the volume out of it; nothing was changed now. "+
+			"Where it is not to be had back, take %[1]s out of reinstall.keep and apply: the container gets a new, empty volume there.", lost.Slot),
+	}, true
 }
 
 func interrupted(err error) (explanation, bool) {

@@ -176,6 +176,17 @@ func (r *reinstallation) mayDestroy(config *GuestConfig) error {
 	return r.spec.Check(config)
 }
 
+// KeptLostError is a volume that a reinstallation is to keep and that is in neither
+// container: somebody destroyed the one that had it, or took it out.
+type KeptLostError struct {
+	// Slot is the mount point, such as mp0.
+	Slot string
+}
+
+func (e *KeptLostError) Error() string {
+	return e.Slot + " is to be kept, but neither it nor the container that holds its volumes has it"
+}
+
 // demandKept refuses to begin, or to go on, where a volume that is to be kept is
 // nowhere to be found.
 func (r *reinstallation) demandKept(ctx context.Context, config *GuestConfig) error {
@@ -192,7 +203,7 @@ func (r *reinstallation) demandKept(ctx context.Context, config *GuestConfig) er
 		_, there := held[slot]
 		switch {
 		case !here && !there:
-			return fmt.Errorf("%s is to be kept, but neither it nor the container that holds its volumes has it", slot)
+			return &KeptLostError{Slot: slot}
 		case here && !mount.IsVolume():
 			return fmt.Errorf("%s is to be kept, but it is %s, no volume", slot, mount.Volume)
 		}

@@ -232,6 +232,33 @@ func TestAbandonedReinstallation(t *testing.T) {
 	}
 }
 
+// TestKeptVolumeGone: somebody destroys the container in the middle of a reinstallation,
+// before its volume was moved. It is the user who gives the data up.
+func TestKeptVolumeGone(t *testing.T) {
+	t.Parallel()
+	lab := place(t, "9.2")
+	guest, changed := reinstalled(t, lab)
+	_, err := lab.Faults().Add(pvelab.Fault{Method: http.MethodPost, Path: "/nodes/pve1/lxc/20000/move_volume", Status: http.StatusInternalServerError, Text: "not now"})
+	protocol.Must(t, err)
+	guest.Apply(t, changed).Says(t, "not now")
+	protocol.Must(t, lab.Hand.Task(t.Context(), http.MethodDelete, "/nodes/pve1/lxc/20000", nil))
+
+	lab.NextRun(t)
+	guest.Refresh(t)
+	guest.Apply(t, changed).Says(t, "a volume that is to be kept is gone", "take mp0 out of reinstall.keep")
+	if guest.State == nil || vmids(t, lab) != "[{20001}]" {
+		t.Fatalf("there are %s, and in the state %v", vmids(t, lab), guest.State)
+	}
+
+	lab.NextRun(t)
+	changed["reinstall"] = object{"keep": []any{}}
+	apply(t, guest, changed)
+	if vmids(t, lab) != "[{20000}]" || lab.Contents(20000)["mp0"] == "" {
+		t.Errorf("there are %s, the new one with %v", vmids(t, lab), lab.Contents(20000))
+	}
+	wantEmpty(t, lab, guest, changed)
+}
+
 // TestGoneContainer leaves the state, with a warning.
 func TestGoneContainer(t *testing.T) {
 	t.Parallel()
