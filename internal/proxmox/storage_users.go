@@ -21,16 +21,10 @@ type VolumeUser struct {
 	Slot string
 	// UID is what the VM's marker says, "" where it is nobody's.
 	UID string
-	// Running is whether the VM ran when the cluster last said so.
-	Running bool
 }
 
 func (u VolumeUser) String() string {
-	state := "stopped"
-	if u.Running {
-		state = "running"
-	}
-	return fmt.Sprintf("%s (%s, at %s)", nameGuest(KindVM, u.VMID, u.Name, u.Node), state, u.Slot)
+	return fmt.Sprintf("%s (at %s)", nameGuest(KindVM, u.VMID, u.Name, u.Node), u.Slot)
 }
 
 // UnaskedError says that VMs may use a volume: they are on a node that cannot be
@@ -116,7 +110,7 @@ func (v *volumeCensus) ask(ctx context.Context, guest Resource) {
 	case config.SlotOf(v.volid) != "":
 		marker, _ := config.Marker()
 		v.users = append(v.users, VolumeUser{
-			VMID: guest.VMID, Name: guest.Name, Node: config.Node, Slot: config.SlotOf(v.volid), UID: marker.UID, Running: guest.Status == "running",
+			VMID: guest.VMID, Name: guest.Name, Node: config.Node, Slot: config.SlotOf(v.volid), UID: marker.UID,
 		})
 	}
 }

@@ -27,8 +27,8 @@ func TestVolumeUsers(t *testing.T) {
 		on("GET /nodes/pve1/qemu/106/pending", failure(http.StatusForbidden, "Permission check failed (/vms/106, VM.Audit)"))
 	client := pve.client(t)
 	for shared, want := range map[bool]string{
-		true:  `[VM 101 "a" on pve1 (running, at ide2) VM 102 "b" on pve1 (stopped, at sata0) VM 103 "c" on pve2 (stopped, at ide2)]`,
-		false: `[VM 101 "a" on pve1 (running, at ide2) VM 102 "b" on pve1 (stopped, at sata0)]`,
+		true:  `[VM 101 "a" on pve1 (at ide2) VM 102 "b" on pve1 (at sata0) VM 103 "c" on pve2 (at ide2)]`,
+		false: `[VM 101 "a" on pve1 (at ide2) VM 102 "b" on pve1 (at sata0)]`,
 	} {
 		users, err := client.Storage.VolumeUsers(t.Context(), "pve1", shared, volid)
 		if err != nil || fmt.Sprint(users) != want {
@@ -186,7 +186,7 @@ func TestVolumeUsersThatMove(t *testing.T) {
 		want    string
 		unasked bool
 	}{
-		"and holds it":           {there: data(`[{"key":"ide2","value":"` + volid + `,media=cdrom"}]`), want: `[VM 101 "a" on pve2 (running, at ide2)]`},
+		"and holds it":           {there: data(`[{"key":"ide2","value":"` + volid + `,media=cdrom"}]`), want: `[VM 101 "a" on pve2 (at ide2)]`},
 		"and does not hold it":   {there: data(`[]`), want: "[]"},
 		"to a node that is away": {there: failure(595, "No route to host"), want: "[]", unasked: true},
 	} {

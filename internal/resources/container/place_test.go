@@ -165,11 +165,11 @@ func TestPrivilegedWithoutBridges(t *testing.T) {
 	t.Parallel()
 	lab := place(t, "8.4")
 	config := placed(protocol.Object{"node": "pve1", "unprivileged": false, "network": nil})
-	lab.Restrict(t, map[string]string{"/": "VM.Allocate VM.Audit VM.PowerMgmt VM.Config.Options VM.Config.Disk Datastore.Audit Datastore.AllocateSpace Sys.Audit"})
+	lab.Restrict(t, map[string]string{"/": "VM.Allocate VM.Audit VM.PowerMgmt VM.Config.Options VM.Config.Network VM.Config.Disk Datastore.Audit Datastore.AllocateSpace Sys.Audit"})
 	if plan, diagnostics := lab.Manage(t, "proxmox_container").Plan(t, config); plan != nil || !strings.Contains(diagnostics.String(), "Sys.Modify on /, to make a privileged container") {
 		t.Errorf("planned without Sys.Modify: %s", diagnostics)
 	}
-	lab.Restrict(t, map[string]string{"/": "VM.Allocate VM.Audit VM.PowerMgmt VM.Config.Options VM.Config.Disk Datastore.Audit Datastore.AllocateSpace Sys.Audit Sys.Modify"})
+	lab.Restrict(t, map[string]string{"/": "VM.Allocate VM.Audit VM.PowerMgmt VM.Config.Options VM.Config.Network VM.Config.Disk Datastore.Audit Datastore.AllocateSpace Sys.Audit Sys.Modify"})
 	if plan, diagnostics := lab.Manage(t, "proxmox_container").Plan(t, config); plan == nil {
 		t.Error(diagnostics)
 	}

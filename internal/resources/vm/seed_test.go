@@ -293,7 +293,7 @@ func TestSharedSeedThatIsHeld(t *testing.T) {
 			d.lab.Faults().HoldMedia(20000, test.held)
 			said := destroy(t, seed)
 			if test.held {
-				if text := said.String(); !strings.Contains(text, "out of VM 20000") || !strings.Contains(text, "running, at ide2") || !strings.Contains(text, "eject") {
+				if text := said.String(); !strings.Contains(text, "out of VM 20000") || !strings.Contains(text, "(at ide2)") || !strings.Contains(text, "eject") {
 					t.Errorf("the destruction says %s", text)
 				}
 				wantImages(t, d.lab, volid)
