@@ -343,8 +343,8 @@ func TestAccSeedISO_secret(t *testing.T) {
 		}
 	}
 	acctest.MustRun(t, b.Workspace, "destroy", "-auto-approve")
-	b.wantVolumes(text(first, "uid"), text(first, "volume_id"))
-	acctest.Must(t, b.Hand.DeleteImage(context.Background(), b.Node, text(first, "volume_id")))
+	// The first image, which the removed state alone knew, goes with the second.
+	b.wantVolumes(text(first, "uid"))
 }
 
 // TestAccSeedISO_faults survives what goes wrong on the way.
