@@ -3,6 +3,8 @@ package protocol
 import (
 	"strings"
 	"testing"
+
+	"terraform-provider-proxmox/internal/pvelab"
 )
 
 // Must ends the test where there is an error.
@@ -54,4 +56,13 @@ func (r *Resource) Apply(t testing.TB, config Object) Diagnostics {
 		return diagnostics
 	}
 	return append(diagnostics, plan.Apply(t)...)
+}
+
+// Spoil has calls fail until the fault is mended.
+func (l *Lab) Spoil(t testing.TB, fault pvelab.Fault) (mend func()) {
+	t.Helper()
+
+	id, err := l.Faults().Add(fault)
+	must(t, err)
+	return func() { l.Faults().Remove(id) }
 }

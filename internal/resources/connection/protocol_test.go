@@ -187,8 +187,7 @@ func TestNoAnswer(t *testing.T) {
 		t.Run(says, func(t *testing.T) {
 			t.Parallel()
 			lab := newLab(t, pvelab.Options{})
-			_, err := lab.Faults().Add(pvelab.Fault{Method: http.MethodGet, Path: path, Status: http.StatusInternalServerError, Text: "no answer", Times: -1})
-			protocol.Must(t, err)
+			lab.Spoil(t, pvelab.Fault{Method: http.MethodGet, Path: path, Status: http.StatusInternalServerError, Text: "no answer", Times: -1})
 			connection := lab.Manage(t, "proxmox_connection")
 			connection.Apply(t, declared(nil)).Errors().Single(t, says, "no answer")
 			if connection.State != nil {
@@ -205,8 +204,7 @@ func TestNoAnswer(t *testing.T) {
 		t.Run(condition, func(t *testing.T) {
 			t.Parallel()
 			lab := newLab(t, pvelab.Options{})
-			_, err := lab.Faults().Add(pvelab.Fault{Method: http.MethodGet, Path: path, Status: http.StatusInternalServerError, Text: "no answer", Times: -1})
-			protocol.Must(t, err)
+			lab.Spoil(t, pvelab.Fault{Method: http.MethodGet, Path: path, Status: http.StatusInternalServerError, Text: "no answer", Times: -1})
 			connection := lab.Manage(t, "proxmox_connection")
 			config := declared(protocol.Object{
 				"storage_classes": storageClass("local-lvm"), "network_classes": protocol.Object{"b": protocol.Object{"bridge": "vmbr0"}},

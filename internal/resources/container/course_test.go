@@ -175,8 +175,7 @@ func TestReinstallationBreaks(t *testing.T) {
 			guest, changed := reinstalled(t, lab)
 			before := lab.Contents(20000)
 			fault.Status, fault.Text = http.StatusInternalServerError, "not now"
-			_, err := lab.Faults().Add(fault)
-			protocol.Must(t, err)
+			lab.Spoil(t, fault)
 			diagnostics := guest.Apply(t, changed)
 			if len(diagnostics.Errors()) == 0 {
 				t.Fatal("nothing is said")
@@ -204,25 +203,22 @@ func TestAbandonedReinstallation(t *testing.T) {
 	t.Parallel()
 	lab := place(t, "9.2")
 	guest, changed := reinstalled(t, lab)
-	_, err := lab.Faults().Add(pvelab.Fault{Method: http.MethodPost, Path: "/nodes/pve1/lxc", Skip: 1, Status: http.StatusInternalServerError, Text: "not now"})
-	protocol.Must(t, err)
+	lab.Spoil(t, pvelab.Fault{Method: http.MethodPost, Path: "/nodes/pve1/lxc", Skip: 1, Status: http.StatusInternalServerError, Text: "not now"})
 	guest.Apply(t, changed).Says(t, "not now")
 	lab.NextRun(t)
-	unseen, err := lab.Faults().Add(pvelab.Fault{Method: http.MethodGet, Path: "/nodes/pve1/lxc/20001/.*", Status: http.StatusInternalServerError, Text: "no look", Times: -1})
-	protocol.Must(t, err)
+	mend := lab.Spoil(t, pvelab.Fault{Method: http.MethodGet, Path: "/nodes/pve1/lxc/20001/.*", Status: http.StatusInternalServerError, Text: "no look", Times: -1})
 	diagnostics := guest.Refresh(t)
 	if len(diagnostics.Errors()) != 1 || guest.State == nil {
 		t.Errorf("it is %v", guest.State)
 	}
 	diagnostics.Says(t, "find out whether volumes of", "no look")
-	lab.Faults().Remove(unseen)
+	mend()
 
 	lab.NextRun(t)
 	if diagnostics := guest.Refresh(t); len(diagnostics.Errors()) != 0 {
 		t.Fatal(diagnostics)
 	}
-	_, err = lab.Faults().Add(pvelab.Fault{Method: http.MethodDelete, Path: "/nodes/pve1/lxc/20001", Status: http.StatusInternalServerError, Text: "not now"})
-	protocol.Must(t, err)
+	lab.Spoil(t, pvelab.Fault{Method: http.MethodDelete, Path: "/nodes/pve1/lxc/20001", Status: http.StatusInternalServerError, Text: "not now"})
 	guest.Apply(t, nil).Says(t, "destroy what holds volumes of", "not now")
 	if guest.State == nil {
 		t.Fatal("it is forgotten")
@@ -238,8 +234,7 @@ func TestKeptVolumeGone(t *testing.T) {
 	t.Parallel()
 	lab := place(t, "9.2")
 	guest, changed := reinstalled(t, lab)
-	_, err := lab.Faults().Add(pvelab.Fault{Method: http.MethodPost, Path: "/nodes/pve1/lxc/20000/move_volume", Status: http.StatusInternalServerError, Text: "not now"})
-	protocol.Must(t, err)
+	lab.Spoil(t, pvelab.Fault{Method: http.MethodPost, Path: "/nodes/pve1/lxc/20000/move_volume", Status: http.StatusInternalServerError, Text: "not now"})
 	guest.Apply(t, changed).Says(t, "not now")
 	protocol.Must(t, lab.Hand.Task(t.Context(), http.MethodDelete, "/nodes/pve1/lxc/20000", nil))
 
@@ -293,8 +288,7 @@ func TestLeasedAddresses(t *testing.T) {
 	if addresses("net1") != "[10.0.0.5]" || !strings.Contains(leased, ".") {
 		t.Fatalf("it has %s and %s", leased, addresses("net1"))
 	}
-	_, err := lab.Faults().Add(pvelab.Fault{Method: http.MethodGet, Path: "/nodes/pve1/lxc/20000/interfaces", Status: http.StatusInternalServerError, Text: "no answer", Times: -1})
-	protocol.Must(t, err)
+	lab.Spoil(t, pvelab.Fault{Method: http.MethodGet, Path: "/nodes/pve1/lxc/20000/interfaces", Status: http.StatusInternalServerError, Text: "no answer", Times: -1})
 	wantEmpty(t, lab, guest, config)
 	if addresses("net0") != leased {
 		t.Errorf("it has %s, and had %s", addresses("net0"), leased)

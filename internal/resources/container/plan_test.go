@@ -100,8 +100,7 @@ func TestTemplateUnseen(t *testing.T) {
 		"/nodes/pve1/storage":                 "no answer",
 	} {
 		lab := place(t, "9.2")
-		_, err := lab.Faults().Add(pvelab.Fault{Method: http.MethodGet, Path: path, Status: http.StatusInternalServerError, Text: "no answer", Times: -1})
-		protocol.Must(t, err)
+		lab.Spoil(t, pvelab.Fault{Method: http.MethodGet, Path: path, Status: http.StatusInternalServerError, Text: "no answer", Times: -1})
 		plan, diagnostics := lab.Manage(t, "proxmox_container").Plan(t, placed(object{"node": "pve1"}))
 		if plan != nil {
 			t.Error("it is planned")

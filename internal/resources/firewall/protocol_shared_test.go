@@ -70,7 +70,7 @@ func TestCluster(t *testing.T) {
 	firewall := lab.Manage(t, "proxmox_firewall")
 	wantRefused(t, lab, firewall, on(object{"rules": []any{port("22", nil)}}), lockout, "8006 from 127.0.0.1")
 	wantRefused(t, lab, firewall, on(nil), lockout)
-	mend := spoil(t, lab, pvelab.Fault{Method: http.MethodGet, Path: at + "/rules", Status: http.StatusInternalServerError, Text: "no answer", Times: -1})
+	mend := lab.Spoil(t, pvelab.Fault{Method: http.MethodGet, Path: at + "/rules", Status: http.StatusInternalServerError, Text: "no answer", Times: -1})
 	wantRefused(t, lab, firewall, on(nil), "see whether the cluster's firewall locks the provider out", "no answer")
 	mend()
 	plan, diagnostics := firewall.Plan(t, on(object{"rules": []any{port("22", object{"source": protocol.Unknown})}}))
@@ -166,7 +166,7 @@ func TestBrokenGroup(t *testing.T) {
 	lab := newLab(t)
 	firewall := lab.Manage(t, "proxmox_firewall")
 	config := shares(object{"security_group": "web"}, object{"rules": []any{port("80", nil)}})
-	spoil(t, lab, pvelab.Fault{Method: http.MethodPost, Path: "/cluster/firewall/groups/web", Status: http.StatusInternalServerError, Text: "no, and no"})
+	lab.Spoil(t, pvelab.Fault{Method: http.MethodPost, Path: "/cluster/firewall/groups/web", Status: http.StatusInternalServerError, Text: "no, and no"})
 	firewall.Apply(t, config).Says(t, "set up the firewall of security_group/web", "no, and no")
 	if groups := namesOf(t, lab.Hand, "/cluster/firewall/groups", "group"); len(groups) > 0 || firewall.State != nil {
 		t.Errorf("left is %v; the state is %v", groups, firewall.State)

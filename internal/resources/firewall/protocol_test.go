@@ -93,13 +93,6 @@ func wantRefused(t *testing.T, lab *protocol.Lab, r *protocol.Resource, config o
 	}
 }
 
-func spoil(t *testing.T, lab *protocol.Lab, fault pvelab.Fault) (mend func()) {
-	t.Helper()
-	id, err := lab.Faults().Add(fault)
-	protocol.Must(t, err)
-	return func() { lab.Faults().Remove(id) }
-}
-
 // TestGuest goes once through everything that a guest's firewall has.
 func TestGuest(t *testing.T) {
 	t.Parallel()
@@ -271,12 +264,12 @@ func TestNodeAway(t *testing.T) {
 	apply(t, firewall, config)
 	protocol.Must(t, lab.Faults().NodeOffline("pve2"))
 	wantEmpty(t, lab, firewall, config)
-	mend := spoil(t, lab, pvelab.Fault{Method: http.MethodGet, Path: "/nodes", Status: http.StatusInternalServerError, Text: "no answer", Times: -1})
+	mend := lab.Spoil(t, pvelab.Fault{Method: http.MethodGet, Path: "/nodes", Status: http.StatusInternalServerError, Text: "no answer", Times: -1})
 	lab.NextRun(t)
 	firewall.Refresh(t).Errors().Says(t, "read the firewall of vm/20000", "no answer")
 	mend()
 	protocol.Must(t, lab.Faults().NodeOffline("pve3"))
-	spoil(t, lab, pvelab.Fault{Method: http.MethodGet, Path: "/nodes/pve1/qemu/20000/firewall/.*", Status: 596, Text: "no way", Times: -1})
+	lab.Spoil(t, pvelab.Fault{Method: http.MethodGet, Path: "/nodes/pve1/qemu/20000/firewall/.*", Status: 596, Text: "no way", Times: -1})
 	lab.NextRun(t)
 	firewall.Refresh(t).Errors().Says(t, "read the firewall of vm/20000", "no way")
 	if firewall.State == nil {
@@ -316,7 +309,7 @@ func TestPlansTell(t *testing.T) {
 			t.Errorf("%s is refused at %s", macro, where)
 		}
 	}
-	spoil(t, lab, pvelab.Fault{Method: http.MethodGet, Path: "/cluster/firewall/macros", Status: http.StatusInternalServerError, Text: "no answer", Times: -1})
+	lab.Spoil(t, pvelab.Fault{Method: http.MethodGet, Path: "/cluster/firewall/macros", Status: http.StatusInternalServerError, Text: "no answer", Times: -1})
 	lab.NextRun(t)
 	plan, diagnostics = lab.Manage(t, "proxmox_firewall").Plan(t, of(20000, object{"rules": []any{allow(object{"macro": "Nope"})}}))
 	if plan == nil {
@@ -347,7 +340,7 @@ func TestBrokenFirewall(t *testing.T) {
 				"rules": []any{port("22", object{"source": "+admins"}), allow(object{"source": "monitor"})},
 			})
 			fault.Status, fault.Text = http.StatusInternalServerError, "no, and no"
-			spoil(t, lab, fault)
+			lab.Spoil(t, fault)
 			firewall.Apply(t, config).Errors().Says(t, "set up the firewall of vm/20000", "no, and no")
 			if options := optionsOf(t, lab.Hand, at(20000)); options["enable"] == "1" && name != "a look" {
 				t.Error("a firewall without its rules is in force")

@@ -72,14 +72,6 @@ func wantImages(t *testing.T, lab *protocol.Lab, want ...string) {
 	}
 }
 
-// spoil has calls fail until the fault is mended.
-func spoil(t *testing.T, lab *protocol.Lab, fault pvelab.Fault) (mend func()) {
-	t.Helper()
-	id, err := lab.Faults().Add(fault)
-	protocol.Must(t, err)
-	return func() { lab.Faults().Remove(id) }
-}
-
 // TestImagesOfOneSeed: an image is replaced beside the one in use, which goes at
 // the next update, and none is left in the end.
 func TestImagesOfOneSeed(t *testing.T) {
@@ -162,7 +154,7 @@ func TestSeedThatCannotBeLookedAt(t *testing.T) {
 				t.Fatal(diagnostics)
 			}
 			before := volume(seed)
-			spoil(t, lab, pvelab.Fault{Method: http.MethodGet, Path: contents, Status: test.status, Text: "no list", Times: -1})
+			lab.Spoil(t, pvelab.Fault{Method: http.MethodGet, Path: contents, Status: test.status, Text: "no list", Times: -1})
 			diagnostics := seed.Refresh(t)
 			diagnostics.Single(t, test.says, "no list")
 			if fails := len(diagnostics.Errors()) != 0; fails != test.fails || volume(seed) != before {
@@ -182,7 +174,7 @@ func TestUploadFails(t *testing.T) {
 		t.Parallel()
 		lab := newLab(t)
 		seed := lab.Manage(t, "proxmox_seed_iso")
-		spoil(t, lab, refuse)
+		lab.Spoil(t, refuse)
 		seed.Apply(t, wanted("one", nil)).Single(t, "upload the seed", "not now")
 		if seed.State != nil {
 			t.Errorf("it is there: %v", seed.State)
@@ -192,7 +184,7 @@ func TestUploadFails(t *testing.T) {
 		t.Parallel()
 		lab := newLab(t)
 		seed := lab.Manage(t, "proxmox_seed_iso")
-		mend := spoil(t, lab, unlisted)
+		mend := lab.Spoil(t, unlisted)
 		seed.Apply(t, wanted("one", nil)).Single(t, "upload the seed", "no list")
 		mend()
 		if volume(seed) == "" {
@@ -209,7 +201,7 @@ func TestUploadFails(t *testing.T) {
 		lab := newLab(t)
 		seed := lab.Manage(t, "proxmox_seed_iso")
 		before := apply(t, seed, wanted("one", nil))
-		mend := spoil(t, lab, refuse)
+		mend := lab.Spoil(t, refuse)
 		seed.Apply(t, wanted("two", nil)).Single(t, "upload the seed", "not now")
 		mend()
 		if volume(seed) != before {
@@ -226,7 +218,7 @@ func TestUploadFails(t *testing.T) {
 		lab := newLab(t)
 		seed := lab.Manage(t, "proxmox_seed_iso")
 		before := apply(t, seed, wanted("one", nil))
-		mend := spoil(t, lab, unlisted)
+		mend := lab.Spoil(t, unlisted)
 		seed.Apply(t, wanted("two", nil)).Single(t, "upload the seed", "no list")
 		mend()
 		if volume(seed) != before {
@@ -246,7 +238,7 @@ func TestOutdatedImageThatStays(t *testing.T) {
 	seed := lab.Manage(t, "proxmox_seed_iso")
 	first := apply(t, seed, wanted("one", nil))
 	second := apply(t, seed, wanted("two", nil))
-	mend := spoil(t, lab, pvelab.Fault{Method: http.MethodDelete, Path: deletion, Status: http.StatusInternalServerError, Text: "not now", Times: -1})
+	mend := lab.Spoil(t, pvelab.Fault{Method: http.MethodDelete, Path: deletion, Status: http.StatusInternalServerError, Text: "not now", Times: -1})
 	diagnostics := seed.Apply(t, wanted("three", nil))
 	diagnostics.Single(t, "delete the outdated seed "+first, "not now")
 	if len(diagnostics.Errors()) != 0 {
@@ -325,7 +317,7 @@ func TestSeedThatIsNotLetGo(t *testing.T) {
 				"ide2": image + ",media=cdrom", "description": "terraform-proxmox-uid=" + uid + "/20001",
 			}))
 			test.fault.Times = -1
-			spoil(t, lab, test.fault)
+			lab.Spoil(t, test.fault)
 			seed.Apply(t, nil).Single(t, test.says...)
 			wantImages(t, lab, image)
 			if volume(seed) != image {
@@ -419,7 +411,7 @@ func TestListOfSeedsFails(t *testing.T) {
 	lab := newLab(t)
 	image := apply(t, lab.Manage(t, "proxmox_seed_iso"), wanted("one", nil))
 	for path, listed := range map[string]int{"/nodes": 0, "/nodes/pve2/storage": 1, contents: 0} {
-		mend := spoil(t, lab, pvelab.Fault{Method: http.MethodGet, Path: path, Status: http.StatusInternalServerError, Text: "no answer", Times: -1})
+		mend := lab.Spoil(t, pvelab.Fault{Method: http.MethodGet, Path: path, Status: http.StatusInternalServerError, Text: "no answer", Times: -1})
 		lab.NextRun(t)
 		found, diagnostics := lab.List(t, "proxmox_seed_iso", protocol.Object{}, 10, false)
 		if len(found) != listed {
