@@ -151,31 +151,3 @@ func (c *Client) Migrate(ctx context.Context, guest Guest, own *Owned, target st
 		return nil
 	})
 }
-
-// taskHAMigrate is the type of the task that asks the HA manager for a migration,
-// and ends when it has asked.
-const taskHAMigrate = "hamigrate"
-
-// awaitMove waits until HA has moved a guest, or has let too much time go by
-// without beginning.
-func (c *Client) awaitMove(ctx context.Context, guest Guest, target string) error {
-	asked := c.clock.Now()
-	for {
-		s, err := c.Gate.look(ctx, guest)
-		switch {
-		case err != nil && !passes(err):
-			return err
-		case err != nil || s.config == nil:
-		case s.node == target && s.config.Lock() == "":
-			return nil
-		case s.config.Lock() != "":
-			asked = c.clock.Now()
-		}
-		if c.clock.Now().Sub(asked) > haPatience {
-			return fmt.Errorf("the HA manager was asked to move %s and has not begun: its rules may bind it to other nodes", guest)
-		}
-		if err := c.clock.Sleep(ctx, fencePoll); err != nil {
-			return err
-		}
-	}
-}
