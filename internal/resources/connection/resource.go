@@ -5,7 +5,6 @@ package connection
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
@@ -71,9 +70,9 @@ func (r *Resource) Create(ctx context.Context, req resource.CreateRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	timeout, problems := plan.Timeouts.Create(ctx, r.timeouts().Create)
-	resp.Diagnostics.Append(problems...)
-	r.establish(ctx, timeout, &plan, "", &resp.Diagnostics)
+	bounded, cancel := framework.Bounded(ctx, plan.Timeouts.Create, r.timeouts().Create, &resp.Diagnostics)
+	defer cancel()
+	r.establish(bounded, &plan, "", &resp.Diagnostics)
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
 	}
@@ -87,9 +86,9 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	timeout, problems := plan.Timeouts.Update(ctx, r.timeouts().Update)
-	resp.Diagnostics.Append(problems...)
-	r.establish(ctx, timeout, &plan, state.Identity.ValueString(), &resp.Diagnostics)
+	bounded, cancel := framework.Bounded(ctx, plan.Timeouts.Update, r.timeouts().Update, &resp.Diagnostics)
+	defer cancel()
+	r.establish(bounded, &plan, state.Identity.ValueString(), &resp.Diagnostics)
 	if !resp.Diagnostics.HasError() {
 		resp.Diagnostics.Append(resp.State.Set(ctx, &plan)...)
 	}
@@ -98,13 +97,11 @@ func (r *Resource) Update(ctx context.Context, req resource.UpdateRequest, resp 
 // establish makes the pool and fills in what is found. It is an error that
 // another cluster answers than the one declared, or the one known until now,
 // and, unless it is not required, that something is not as declared.
-func (r *Resource) establish(ctx context.Context, timeout time.Duration, plan *model, known string, diags *diag.Diagnostics) {
+func (r *Resource) establish(ctx context.Context, plan *model, known string, diags *diag.Diagnostics) {
 	client := r.Client(diags)
 	if diags.HasError() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
 	a := newAssessment(ctx, client, r.Data.VMIDRange, plan, diags)
 	if !a.identify(ctx, known) {
 		return
@@ -130,9 +127,7 @@ func (r *Resource) Read(ctx context.Context, req resource.ReadRequest, resp *res
 	if resp.Diagnostics.HasError() {
 		return
 	}
-	timeout, problems := state.Timeouts.Read(ctx, r.timeouts().Read)
-	resp.Diagnostics.Append(problems...)
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := framework.Bounded(ctx, state.Timeouts.Read, r.timeouts().Read, &resp.Diagnostics)
 	defer cancel()
 	a := newAssessment(ctx, client, r.Data.VMIDRange, &state, &resp.Diagnostics)
 	if !a.identify(ctx, state.Identity.ValueString()) {
