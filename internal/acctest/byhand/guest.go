@@ -17,6 +17,8 @@ type Guest struct {
 	Type     string `json:"type"`
 	Template int    `json:"template"`
 	Lock     string `json:"lock"`
+	// Status is "unknown" until pvestatd has told of the guest.
+	Status string `json:"status"`
 }
 
 // Guests lists the guests that the token sees.

@@ -3,7 +3,9 @@ package guests_test
 import (
 	"net/http"
 	"reflect"
+	"slices"
 	"testing"
+	"time"
 
 	"terraform-provider-proxmox/internal/acctest/byhand"
 	"terraform-provider-proxmox/internal/acctest/protocol"
@@ -31,7 +33,23 @@ func newLab(t *testing.T, version string) *protocol.Lab {
 		"vmid": 103, "ostemplate": "local:vztmpl/debian-13-standard_13.1-1_amd64.tar.zst", "rootfs": "local-lvm:1",
 		"net0": "name=eth0,bridge=vmbr0,hwaddr=BC:24:11:00:00:03",
 	}))
+	awaitStatus(t, lab)
 	return lab
+}
+
+// awaitStatus waits until pvestatd has told of every guest.
+func awaitStatus(t *testing.T, lab *protocol.Lab) {
+	t.Helper()
+
+	for range 1000 {
+		all, err := lab.Hand.Guests(t.Context())
+		protocol.Must(t, err)
+		if !slices.ContainsFunc(all, func(g byhand.Guest) bool { return g.Status == "unknown" }) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("pvestatd does not tell of every guest")
 }
 
 func ids(t *testing.T, lab *protocol.Lab, config protocol.Object) (vmids []int, all []protocol.Object) {
