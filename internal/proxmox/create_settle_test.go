@@ -131,7 +131,8 @@ func TestCreateCloneGivesUpOnAStub(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	killed := upidOf("qmclone", "9000")
 	c := script(t, poor(), on(listClones).data200(tasksOf(killed)), cloneLog(killed, "10005"), on(listGuests).data200(nil),
-		on("GET /nodes/pve1/qemu/10005/pending").data200(stubConfig()), on(listClones).data200(nil).and(cancel))
+		on("GET /nodes/pve1/qemu/10005/pending").data200(stubConfig()),
+		on(listClones).data200(nil), on(listGuests).data200([]any{vmResource(10005, "pve1", "")}).and(cancel))
 	created, err := c.CreateClone(ctx, webSpec())
 	if err == nil || !strings.Contains(err.Error(), "VM 10005") || created.Guest != (Guest{}) {
 		t.Errorf("got %+v, %v; want an error that names the stub", created, err)
